@@ -1,24 +1,22 @@
 """Formats for importing the output of other benchmarks as runs: one module each, found by walking this package.
 
-Each module has
-
-TITLE   the name of the program: `OSU Micro-Benchmarks`
-BEGINS  the lines that a run begins with, in order; each may be missing
-ENDS    the line that a run ends with, if there is one
-claims  says whether an output holds lines of this program, judged by its content
-read    returns the values of one run, and the numbers of all lines that were understood
+Each module has a class `_Reader`, derived from `LineReader` (`reader.py`). It says by which lines an output of the
+program is recognized and where its runs begin and end, and returns the values of one run with the numbers of all
+lines that were understood.
 
 An output is the lines of a file without terminal escape sequences and launcher prefixes (`lines.py`). It may be
 truncated, have lines of a batch system between the program's lines, and hold several runs of the program. Each run
 is read separately, so that settings of one run do not leak into another.
 """
 
+from __future__ import annotations
+
 import importlib
 import pkgutil
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
@@ -27,6 +25,11 @@ from hpcscope.catalog.foreign import foreign
 from hpcscope.exchange.imports.lines import TextLine
 from hpcscope.plan.placement import Placement
 from hpcscope.samples.records import Beside, Origin, Statistic
+
+if TYPE_CHECKING:
+    from hpcscope.exchange.imports.reader import LineReader
+
+    Format = type[LineReader]
 
 _HELPERS = ("exported", "lines", "objects", "quantities", "reader")
 
@@ -96,22 +99,6 @@ class MixedRunsError(Exception):
     """Lines of several runs are interleaved, so that it is not known which line belongs to which run."""
 
 
-class Format(Protocol):
-    """A module of this package."""
-
-    TITLE: str
-    BEGINS: Sequence[re.Pattern[str]]
-
-    def claims(self, lines: Sequence[TextLine]) -> bool:
-        """Return whether an output holds lines of this program; UsageError if it is another kind of file."""
-
-    def read(self, lines: Sequence[TextLine]) -> Reading:
-        """Return the values of a run; lines that are not understood are left out of `understood`.
-
-        Raises MixedRunsError if the run contradicts itself.
-        """
-
-
 def names() -> list[str]:
     """Return the names of the formats, as used on the command line."""
     return [
@@ -121,7 +108,7 @@ def names() -> list[str]:
 
 def format_of(name: str) -> Format:
     """Return a format by its name."""
-    found: Format = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+    found: Format = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")._Reader
     return found
 
 
@@ -168,7 +155,7 @@ def _runs(begins: Sequence[re.Pattern[str]], lines: Sequence[TextLine]) -> list[
 
 
 def _read_run(format_: Format, run: Sequence[TextLine]) -> Reading:
-    end: re.Pattern[str] | None = getattr(format_, "ENDS", None)
+    end = format_.ENDS
     ends = [line.number for line in run if end is not None and end.match(line.text)]
     try:
         reading = format_.read(run)

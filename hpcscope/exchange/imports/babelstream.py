@@ -13,10 +13,9 @@ from itertools import chain
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.exchange.imports import BANDWIDTH, TIME, PrintedFigure, declared, once, parameter
 from hpcscope.exchange.imports.lines import TextLine, number
-from hpcscope.exchange.imports.reader import LineReader, claiming
+from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside
 
-TITLE = "BabelStream"
 BENCHMARK = "node.babelstream"
 KERNELS = {"Copy": "copy", "Mul": "scale", "Add": "add", "Triad": "triad", "Dot": "dot", "Nstream": "nstream"}
 _UNITS = {"M": 1e6, "Mi": 2.0**20}
@@ -31,7 +30,6 @@ _HEAD = re.compile(r"Function\s+(Mi?)Bytes/sec")
 _CSV_HEAD = re.compile(
     r"function,num_times,n_elements,sizeof,max_(m|mi)bytes_per_sec,min_runtime,max_runtime,avg_runtime"
 )
-BEGINS = (re.compile(r"phase,n_elements"), re.compile(f"{_TITLE.pattern}|{_CSV_HEAD.pattern}"))
 _ROW = re.compile(rf"({'|'.join(KERNELS)})(\s+\d+[.,]\d{{3}}(?:\s+\d+[.,]\d{{5}}){{3}})\s*$")
 _CSV_NUMBER = r"(\d+(?:\.\d+)?(?:e[-+]?\d\d)?)"
 _CSV_ROW = re.compile(rf"({'|'.join(KERNELS)}),(\d+),(\d+),(4|8)" + f",{_CSV_NUMBER}" * 4 + ",?$")
@@ -42,10 +40,11 @@ _SAID = re.compile(
 )
 
 
-claims = claiming(_TITLE, _CSV_HEAD)
+class _Reader(LineReader):
+    TITLE = "BabelStream"
+    BEGINS = (re.compile(r"phase,n_elements"), re.compile(f"{_TITLE.pattern}|{_CSV_HEAD.pattern}"))
+    CLAIMS = (_TITLE, _CSV_HEAD)
 
-
-class _BabelStreamReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self.missing["the number of threads"] = None
@@ -109,9 +108,6 @@ class _BabelStreamReader(LineReader):
     def close(self) -> None:
         """Attach the program's validation failure, if any, to each value."""
         self.figures = [replace(figure, failure=self._wrong) for figure in chain(*self._kernels.values())]
-
-
-read = _BabelStreamReader.reading
 
 
 def _benchmark() -> Benchmark:

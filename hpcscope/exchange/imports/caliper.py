@@ -18,8 +18,6 @@ from hpcscope.exchange.imports.quantities import measured
 from hpcscope.exchange.imports.reader import DocumentReader
 from hpcscope.samples.records import Origin
 
-TITLE = "Caliper"
-BEGINS = ()
 _NAME = "application.caliper"
 _KEY = re.compile(r'[\s{,]*"column_metadata"\s*:')
 _PATH, _ORDER, _RANK, _SIZE = "path", "Node order", "mpi.rank", "mpi.world.size"
@@ -31,12 +29,14 @@ _DATE = re.compile(r"\d{1,11}(?:\.\d+)?$")
 _COUNT = re.compile(r"\d{1,9}$")
 
 
-def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines contain the metadata of columns."""
-    return any(_KEY.match(line.text) for line in lines)
+class _Reader(DocumentReader):
+    TITLE = "Caliper"
 
+    @classmethod
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether the lines contain the metadata of columns."""
+        return any(_KEY.match(line.text) for line in lines)
 
-class _CaliperReader(DocumentReader):
     def _document(self, printed: Printed) -> set[int]:
         if not _is_table(printed.value):
             return set()
@@ -55,7 +55,7 @@ class _CaliperReader(DocumentReader):
         if _DATE.match(date := str(held.get("launchdate"))):
             self.began(float(date))
         if left := sorted(held.keys() - _KEPT):
-            self.differences[f"{TITLE}: metadata are left out: {', '.join(left)}"] = None
+            self.differences[f"{self.TITLE}: metadata are left out: {', '.join(left)}"] = None
 
     def _row(self, held: Mapping[str, Any], row: Sequence[Any], regions: Sequence[str], line: int) -> None:
         of = {"program": PurePosixPath(str(held.get("executablepath") or "unknown")).name}
@@ -73,17 +73,19 @@ class _CaliperReader(DocumentReader):
             elif isinstance(cell, (int, float)) and not isinstance(cell, bool):
                 values.append((name, str(about.get("attribute.unit") or ""), cell))
             else:
-                self.differences[f"{TITLE}: {name} is left out: its values are not numbers"] = None
+                self.differences[f"{self.TITLE}: {name} is left out: its values are not numbers"] = None
         rank = _count(numbers.get(_RANK))
         at: dict[str, Value] = {} if rank is None else {"rank": rank}
         for name, unit, cell in values:
             if not unit:
-                self.differences[f"{TITLE}: {name} has no unit"] = None
+                self.differences[f"{self.TITLE}: {name} has no unit"] = None
             metric, value = measured(repr(cell), unit)
             where = [setting(key, text, bare=True) for key, text in {**of, "value": name}.items()]
             where += [parameter(key, key, [0]) for key in at]
             whose = f"{_NAME}_rank" if at else _NAME
-            benchmark = declared(whose, TITLE, f"a region of a program, as {TITLE} saw it", [metric], where)
+            benchmark = declared(
+                whose, self.TITLE, f"a region of a program, as {self.TITLE} saw it", [metric], where
+            )
             parameters = {**of, "value": name, **at}
             self.add(benchmark, parameters, _count(numbers[_SIZE]), value, line, origin=_origin(held))
 
@@ -113,6 +115,3 @@ def _regions(nodes: Sequence[Mapping[str, Any]]) -> list[str]:
         below = isinstance(parent, int) and 0 <= parent < len(paths)
         paths.append(f"{paths[int(parent or 0)]}/{label}" if below else label)
     return paths
-
-
-read = _CaliperReader.reading

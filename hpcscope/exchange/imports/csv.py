@@ -13,8 +13,6 @@ from hpcscope.exchange.imports.exported import ExportReader
 from hpcscope.exchange.imports.lines import TextLine
 from hpcscope.plan.placement import Placement
 
-TITLE = "Scope"
-BEGINS = ()
 _FACTS = ("run", "hosts", "origin", "benchmark", "label", "ranks", "transport", "placement")
 _FIRST, _LAST = "metric", "samples"
 """First and last column of the values; parameters come before the first."""
@@ -22,12 +20,14 @@ _WORDS = {"metric", "unit", "better", "definition", "interval_basis"}
 _WHOLE = {"launches", "n"}
 
 
-def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines contain a header."""
-    return any(_is_head(_cells(line)) for line in lines)
+class _Reader(ExportReader):
+    TITLE = "Scope"
 
+    @classmethod
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether the lines contain a header."""
+        return any(_is_head(_cells(line)) for line in lines)
 
-class _CsvReader(ExportReader):
     def __init__(self) -> None:
         super().__init__()
         self.differences["all launches are treated as one, because the file lacks their medians"] = None
@@ -42,9 +42,6 @@ class _CsvReader(ExportReader):
             return False
         held = _held(self._head, cells)
         return held is not None and self._summary(held, line.number, cells[0], cells[1].split())
-
-
-read = _CsvReader.reading
 
 
 def _cells(line: TextLine) -> list[str]:

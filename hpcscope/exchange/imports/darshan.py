@@ -10,12 +10,10 @@ from contextlib import suppress
 
 from hpcscope.exchange.imports import declared, metric, setting
 from hpcscope.exchange.imports.lines import TextLine, number
-from hpcscope.exchange.imports.reader import LineReader, claiming
+from hpcscope.exchange.imports.reader import LineReader
 
-TITLE = "Darshan"
 _NAME = "storage.darshan"
 _LOG = re.compile(r"# darshan log version: ")
-BEGINS = (_LOG,)
 _LIBRARY = re.compile(r"# metadata: lib_ver = (\S+)")
 _FACT = re.compile(r"# (start_time|nprocs|run time|exe): (.*?)\s*$")
 _MODULE = re.compile(r"# (\S+) module data\s*$")
@@ -54,13 +52,14 @@ _OTHERS = {
 _MIB = 2**20
 
 
-claims = claiming(_LOG)
+class _Reader(LineReader):
+    TITLE = "Darshan"
+    BEGINS = (_LOG,)
+    CLAIMS = (_LOG,)
 
-
-class _DarshanReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
-        self.differences[f"{TITLE}: histograms, strides, timestamps and per-file records are left out"] = None
+        self.differences[f"{self.TITLE}: histograms, strides, timestamps and per-file records are left out"] = None
         self._ranks: int | None = None
         self._module = ""
         self._sums: dict[tuple[str, str], tuple[float, int]] = {}
@@ -111,8 +110,7 @@ class _DarshanReader(LineReader):
 
     def _add(self, module: str, name: str, unit: str, label: str, better: str, value: float, line: int) -> None:
         measured, where = metric(name, unit, label, better), [setting("module", module, bare=True)]
-        benchmark = declared(_NAME, TITLE, f"file access of a program, recorded by {TITLE}", [measured], where)
+        benchmark = declared(
+            _NAME, self.TITLE, f"file access of a program, recorded by {self.TITLE}", [measured], where
+        )
         self.add(benchmark, {"module": module}, self._ranks, value, line)
-
-
-read = _DarshanReader.reading

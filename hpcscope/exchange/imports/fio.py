@@ -21,8 +21,6 @@ from hpcscope.exchange.imports.objects import Printed, mapping, objects
 from hpcscope.exchange.imports.reader import DocumentReader
 from hpcscope.samples.records import Beside
 
-TITLE = "fio"
-BEGINS = ()
 DIRECTIONS = ("read", "write", "trim")
 SHORTEST_MS = 100
 """Run times are whole milliseconds; shorter run times have an error above 1 %."""
@@ -46,23 +44,25 @@ _SAID = re.compile(
 )
 
 
-def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines contain JSON of the program.
+class _Reader(DocumentReader):
+    TITLE = "fio"
 
-    Raises UsageError if no job group is complete, and for other output of the program.
-    """
-    if any(_is_fio(printed) for printed in objects(lines)):
-        return True
-    if any(_VERSION_KEY.match(line.text) for line in lines):
-        raise UsageError(
-            "is truncated JSON of fio; must have at least one whole group of jobs, and a job of the next group"
-        )
-    if any(_OTHER_OUTPUT.match(line.text) for line in lines):
-        raise UsageError("is fio's human-readable or `--minimal` output; must be of `--output-format=json`")
-    return False
+    @classmethod
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether the lines contain JSON of the program.
 
+        Raises UsageError if no job group is complete, and for other output of the program.
+        """
+        if any(_is_fio(printed) for printed in objects(lines)):
+            return True
+        if any(_VERSION_KEY.match(line.text) for line in lines):
+            raise UsageError(
+                "is truncated JSON of fio; must have at least one whole group of jobs, and a job of the next group"
+            )
+        if any(_OTHER_OUTPUT.match(line.text) for line in lines):
+            raise UsageError("is fio's human-readable or `--minimal` output; must be of `--output-format=json`")
+        return False
 
-class _FioReader(DocumentReader):
     def __init__(self) -> None:
         super().__init__()
         self.differences["fio's run times are whole milliseconds and exclude closing the files"] = None
@@ -83,9 +83,6 @@ class _FioReader(DocumentReader):
         """Declare the jobs that are not cases of Scope."""
         names = dict.fromkeys(printed.benchmark for printed in self.figures)
         self.benchmarks = [_benchmark(name, self.figures) for name in names if name.startswith("storage.fio_")]
-
-
-read = _FioReader.reading
 
 
 def _is_fio(printed: Printed) -> bool:

@@ -13,10 +13,8 @@ from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside
 
-TITLE = "GPCNeT"
 _NAME = "network.gpcnet"
 _TITLE = re.compile(r"Network(?: ?Load)? Tests v(\S+)\s*$")
-BEGINS = (_TITLE,)
 _RANKS = re.compile(r"\s+(?:Load )?Test(?: with)? (\d+) MPI ranks")
 _TABLE = re.compile(r"\|\s+((?:Isolated|Network Tests) [^|]*?)\s*\|\s*$")
 _CELLS = re.compile(r"\|(?:[^|]+\|){2,}\s*$")
@@ -30,14 +28,17 @@ _UNITS = {
 _BESIDE: dict[str, Beside] = {"Min": "minimum", "Max": "maximum", "99%": "p99"}
 
 
-def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines contain the title of the program or of one of its tables."""
-    return any(
-        _TITLE.match(line.text) or "| Isolated Network Tests" in " ".join(line.text.split()) for line in lines
-    )
+class _Reader(LineReader):
+    TITLE = "GPCNeT"
+    BEGINS = (_TITLE,)
 
+    @classmethod
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether the lines contain the title of the program or of one of its tables."""
+        return any(
+            _TITLE.match(line.text) or "| Isolated Network Tests" in " ".join(line.text.split()) for line in lines
+        )
 
-class _GpcnetReader(LineReader):
     _ranks: int | None = None
     _table = ""
     _heads: Sequence[str] = ()
@@ -72,9 +73,6 @@ class _GpcnetReader(LineReader):
         beside = {_BESIDE[head]: value for head, value in plain.items() if head in _BESIDE and unit == "usec"}
         settings = {"test": cells[0], "table": self._table}
         where = [setting(name, value, bare=True) for name, value in settings.items()]
-        benchmark = declared(_NAME, TITLE, f"a pattern of {TITLE}", [of], where)
+        benchmark = declared(_NAME, self.TITLE, f"a pattern of {self.TITLE}", [of], where)
         self.add(benchmark, settings, self._ranks, plain["Avg"], line, "mean", beside=beside)
         return True
-
-
-read = _GpcnetReader.reading

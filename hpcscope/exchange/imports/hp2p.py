@@ -10,14 +10,12 @@ import re
 from hpcscope.catalog.benchmark import Value
 from hpcscope.exchange.imports import TIME, MixedRunsError, declared, metric, once, parameter, setting
 from hpcscope.exchange.imports.lines import TextLine, number
-from hpcscope.exchange.imports.reader import LineReader, claiming
+from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside
 
-TITLE = "hp2p"
 _NAME = "network.hp2p"
 _CONFIGURATION = re.compile(r"\s*=== Benchmark configuration ===\s*$")
 _SUMMARY = re.compile(r"\s*=== SUMMARY ===\s*$")
-BEGINS = (_CONFIGURATION,)
 _END = re.compile(r"\s*={15}\s*$")
 _SETTING = re.compile(
     r"\s*(?:(?P<size>Message size|Number of msg per comm) +: (?P<number>\d{1,12})"
@@ -38,11 +36,13 @@ _METRICS = {
 }
 _BESIDE: dict[str, Beside] = {"Min": "minimum", "Max": "maximum"}
 
-claims = claiming(_CONFIGURATION, _SUMMARY)
 
-
-class _Hp2pReader(LineReader):
+class _Reader(LineReader):
     """Reader whose values come from the last complete summary of a run."""
+
+    TITLE = "hp2p"
+    BEGINS = (_CONFIGURATION,)
+    CLAIMS = (_CONFIGURATION, _SUMMARY)
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class _Hp2pReader(LineReader):
         elif said := _SETTING.match(line.text):
             once(self._settings, said["size"] or said["key"], said["number"] or said["word"])
         elif infinite := _INFINITE.match(line.text):
-            self.differences[f"{TITLE}: {infinite[1]} is left out: it was not finite"] = None
+            self.differences[f"{self.TITLE}: {infinite[1]} is left out: it was not finite"] = None
         elif _ROW.match(line.text):
             self._ranks = len(line.text.split())
         else:
@@ -99,11 +99,10 @@ class _Hp2pReader(LineReader):
             if ("Avg", what) not in self._whole:
                 continue
             mean, line = self._whole["Avg", what]
-            benchmark = declared(_NAME, TITLE, f"pairs of ranks, as {TITLE} measures them", [measured], where)
+            benchmark = declared(
+                _NAME, self.TITLE, f"pairs of ranks, as {self.TITLE} measures them", [measured], where
+            )
             beside = {
                 name: self._whole[key, what][0] for key, name in _BESIDE.items() if (key, what) in self._whole
             }
             self.add(benchmark, of, self._ranks, mean, line, "mean", beside=beside)
-
-
-read = _Hp2pReader.reading

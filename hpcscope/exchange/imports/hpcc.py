@@ -17,14 +17,12 @@ from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Statistic
 
-TITLE = "HPC Challenge"
 _GIGA, _US = 9, -6
 _REPETITIONS = 9
 _ROUNDED = 1e-2
 """Relative tolerance, because times have two decimals."""
 
 _TITLE = re.compile(r"This is the DARPA/DOE HPC Challenge Benchmark version (\S+)")
-BEGINS = (_TITLE,)
 _ENTRY = re.compile(
     r"((?:Version|LANG|Success|sizeof_|CommWorldProcs|MPI_Wtick|HPL|dweps|sweps|DGEMM|Star|Single|PTRANS|STREAM"
     r"|FFT|MPIRandomAccess|MPIFFT|RandomAccess|(?:Max|Min|Avg)PingPong|(?:Randomly|Naturally)Ordered|M_OPENMP"
@@ -174,13 +172,16 @@ class _Summary:
         return int(text) if text.isdigit() else None
 
 
-def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines contain the suite's title or a key that only its summary has."""
-    return any(_TITLE.match(line.text) or line.text.startswith("CommWorldProcs=") for line in lines)
-
-
-class _HpccReader(LineReader):
+class _Reader(LineReader):
     """Reads the values of all summaries, and of HPL problems that no summary has; other sections repeat them."""
+
+    TITLE = "HPC Challenge"
+    BEGINS = (_TITLE,)
+
+    @classmethod
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether the lines contain the suite's title or a key that only its summary has."""
+        return any(_TITLE.match(line.text) or line.text.startswith("CommWorldProcs=") for line in lines)
 
     def __init__(self) -> None:
         super().__init__()
@@ -211,13 +212,10 @@ class _HpccReader(LineReader):
             return
         self.figures = [printed for summary in self._summaries for printed in summary.figures()]
         # HPL may have solved several problems; the summary has one.
-        solved = hpl.read_all(self._lines).figures
+        solved = hpl.solved(self._lines)
         if not any(printed.benchmark in (hpl.BENCHMARK, hpl.OTHER) for printed in self.figures):
             solved = [replace(printed, failure="the summary of all tests is truncated") for printed in solved]
         self.figures += _beside_summaries(solved, self.figures)
-
-
-read = _HpccReader.reading
 
 
 def _beside_summaries(solved: Sequence[PrintedFigure], figures: Sequence[PrintedFigure]) -> list[PrintedFigure]:

@@ -9,9 +9,8 @@ import re
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.exchange.imports import TIME, PrintedFigure, declared, metric, once, parameter
 from hpcscope.exchange.imports.lines import TextLine, number
-from hpcscope.exchange.imports.reader import LineReader, claiming
+from hpcscope.exchange.imports.reader import LineReader
 
-TITLE = "HPCG"
 BENCHMARK = "application.hpcg"
 OFFICIAL_S = 1800
 """Minimum run time of an official result."""
@@ -21,7 +20,6 @@ _GIGA = 9
 
 _TITLE = re.compile(r"(?:HPCG-Benchmark|n\d+-\d+p-\d+t)(?: version: V?(\S+))?\s*$")
 """The title of Intel's version begins with the local size, the processes and the threads."""
-BEGINS = (_TITLE,)
 _VERSION = re.compile(r"(?:version=)?(\d+\.\d+)$")
 _KEYED = re.compile(r"(?P<section>[^=:]+|[^=]+?)(?:::(?P<path>[^=]+))?=(?P<value>.*)$")
 _INDENTED = re.compile(r"(?P<indent> *)(?P<name>\S.*?): (?P<value>.*)$")
@@ -59,10 +57,11 @@ _NAME = re.compile(
 )
 
 
-claims = claiming(_TITLE)
+class _Reader(LineReader):
+    TITLE = "HPCG"
+    BEGINS = (_TITLE,)
+    CLAIMS = (_TITLE,)
 
-
-class _HpcgReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self.benchmarks.append(_benchmark())
@@ -118,9 +117,6 @@ class _HpcgReader(LineReader):
                 failure=self._failure,
             )
             self.figures.append(figure)
-
-
-read = _HpcgReader.reading
 
 
 def _entry(text: str, section: str) -> tuple[str, str, str] | None:

@@ -17,7 +17,6 @@ from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.plan import hpl
 
-TITLE = "HPL"
 BENCHMARK = hpl.BENCHMARK
 OTHER = "algorithm.hpl"
 BROADCASTS = ("ring", "ring_modified", "two_rings", "two_rings_modified", "long", "long_modified")
@@ -28,8 +27,6 @@ ORDERS = {"R": "rows", "C": "columns", "": "columns"}
 
 _INPUT = "HPLinpack benchmark input file"
 _TITLE = re.compile(r"HPLinpack (\S+)\s+--")
-BEGINS = (_TITLE,)
-ENDS = re.compile(r"End of Tests")
 _RESULT = r"\s+(\d+[.,]\d\d)\s+(\d+[.,]\d+e[+-]\d\d)(?:\s+\(.*\))?\s*$"
 _ROW = re.compile(r"(W\w+)" + r"\s+(\d+)" * 4 + _RESULT)
 _VARIANT = re.compile(r"W([RC]?)(\d+)([0-5])[LCR]\d+[LCR]\d+$")
@@ -63,15 +60,24 @@ class _Problem:
         return (replace(printed, failure=self.failure) for printed in [*self.figures, *self.residuals])
 
 
-def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines contain a title or a result; UsageError if they are an input file of HPL."""
-    if lines and lines[0].text.startswith(_INPUT):
-        raise UsageError("is an input of HPL, and has no results; `scope run FILE` measures its cases")
-    return any(_TITLE.match(line.text) or _ROW.match(line.text) for line in _own(lines))
-
-
-class _HplReader(LineReader):
+class _Reader(LineReader):
     """Reads the output of a run, including sections of HPCC."""
+
+    TITLE = "HPL"
+    BEGINS = (_TITLE,)
+    ENDS = re.compile(r"End of Tests")
+
+    @classmethod
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether the lines contain a title or a result; UsageError if they are an input file of HPL."""
+        if lines and lines[0].text.startswith(_INPUT):
+            raise UsageError("is an input of HPL, and has no results; `scope run FILE` measures its cases")
+        return any(_TITLE.match(line.text) or _ROW.match(line.text) for line in _own(lines))
+
+    @classmethod
+    def read(cls, lines: Sequence[TextLine]) -> Reading:
+        """Return the values of all problems except HPCC's."""
+        return super().read([*_own(lines)])
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,12 +108,9 @@ class _HplReader(LineReader):
         self.figures = [printed for problem in self._problems for printed in problem.checked()]
 
 
-read_all = _HplReader.reading
-
-
-def read(lines: Sequence[TextLine]) -> Reading:
-    """Return the values of all problems except HPCC's."""
-    return read_all([*_own(lines)])
+def solved(lines: Sequence[TextLine]) -> list[PrintedFigure]:
+    """Return the values of all problems, including HPCC's."""
+    return _Reader().reading(lines).figures
 
 
 def said(text: str) -> bool:

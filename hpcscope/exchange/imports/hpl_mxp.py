@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from hpcscope.catalog.benchmark import Value
 from hpcscope.exchange.imports import FLOPS, declared, metric, once, parameter, setting
 from hpcscope.exchange.imports.lines import TextLine
-from hpcscope.exchange.imports.reader import LineReader, claiming
+from hpcscope.exchange.imports.reader import LineReader
 
-TITLE = "HPL-MxP"
 _NAME = "algorithm.hpl_mxp"
 _RATE = r"\s*(\d+(?:\.\d+)?(?:e[+-]\d\d)?), per GPU\s*="
 _ROWS = {
@@ -22,17 +21,17 @@ _ROWS = {
 }
 _PROBLEM = re.compile(r"\s*N = (\d+), NB = (\d+), NPROW = (\d+), NPCOL = (\d+), SLOPPY-TYPE = (\w+)\s*$")
 _RESIDUAL = re.compile(r"\s*\|\|Ax-b\|\|_oo / \(EPS .*\) =\s*(\S+) \.+ (PASSED|FAILED)\s*$")
-BEGINS = (_RESIDUAL, _PROBLEM)
 _SAID = re.compile(
     r"\s*(?:\*{6} HPL MxP Result|\*{6} test |EPS |Threshold |\|\|(?:Ax-b|A|x|b)\s*\|\|_oo|Prog=|LU seconds:)"
     r"|Solver iteration |!!!! WARNING: Rank:"
 )
 
 
-claims = claiming(_PROBLEM)
+class _Reader(LineReader):
+    TITLE = "HPL-MxP"
+    BEGINS = (_RESIDUAL, _PROBLEM)
+    CLAIMS = (_PROBLEM,)
 
-
-class _MxpReader(LineReader):
     _failure = "no check of the residual was printed"
     _problem: Sequence[str] = ()
 
@@ -47,13 +46,10 @@ class _MxpReader(LineReader):
             numbers = {"n": n, "block": block, "grid_rows": rows, "grid_columns": columns}
             where = [parameter(name, name.replace("_", " "), [0]) for name in numbers]
             where += [setting("precision", self._problem[4], bare=True)]
-            benchmark = declared(_NAME, TITLE, "LU in low precision, refined", [found], where)
+            benchmark = declared(_NAME, self.TITLE, "LU in low precision, refined", [found], where)
             of: dict[str, Value] = {**numbers, "precision": self._problem[4]}
             value = float(re.split("[=,]", line.text)[1]) * 1e9
             self.add(benchmark, of, rows * columns, value, line.number, failure=self._failure)
         else:
             return _SAID.match(line.text) is not None
         return True
-
-
-read = _MxpReader.reading

@@ -27,13 +27,10 @@ from hpcscope.exchange.imports import (
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 
-TITLE = "Intel MPI Benchmarks"
 _TITLE = re.compile(
     r"#\s+(?:Intel|Pallas) ?(?:\(R\) )?MPI Benchmark(?:s| Suite) V?(\d[\w. ]*?), (.+?) part(?:n#-+)?\s*$"
 )
 """IMB-IO 2021 prints an `n` instead of a newline."""
-BEGINS = (_TITLE,)
-ENDS = re.compile(r"# All processes entering MPI_Finalize")
 _SECTION = re.compile(r"# Benchmarking (Multi-)?(\w+)(?: \((\d+(?: x \d+)*)\))?\s*$")
 _PROCESSES = re.compile(r"# #processes = (\d+)(?:; rank order .*| \(threads: (?P<threads>\d+)\))?\s*$")
 _ANY_SECTION = re.compile(r"# Benchmarking |# !! Benchmark ")
@@ -127,14 +124,18 @@ class Section:
         return 10**6 if self.since_2017 else 2**20
 
 
-def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines contain a title of the suite, or a section with its header."""
-    if any(_TITLE.match(line.text) for line in lines):
-        return True
-    return any(_SECTION.match(line.text) for line in lines) and any(_HEAD.match(line.text) for line in lines)
+class _Reader(LineReader):
+    TITLE = "Intel MPI Benchmarks"
+    BEGINS = (_TITLE,)
+    ENDS = re.compile(r"# All processes entering MPI_Finalize")
 
+    @classmethod
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether the lines contain a title of the suite, or a section with its header."""
+        if any(_TITLE.match(line.text) for line in lines):
+            return True
+        return any(_SECTION.match(line.text) for line in lines) and any(_HEAD.match(line.text) for line in lines)
 
-class _ImbReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self._version = self._part = ""
@@ -193,7 +194,7 @@ class _ImbReader(LineReader):
             section.meanings[column] = meaning
             value = _value(section, column, row[column])
             if value is None:
-                unknown = f"{TITLE} {section.version}: bandwidths are left out: MB may be 10^6 or 2^20 bytes"
+                unknown = f"{self.TITLE} {section.version}: bandwidths are left out: MB may be 10^6 or 2^20 bytes"
                 self.differences[unknown] = None
                 continue
             parameters = dict(meaning.parameters)
@@ -223,13 +224,10 @@ class _ImbReader(LineReader):
             known, benchmark = _foreign(section, column)
             self.benchmarks.append(benchmark)
         elif section.name == "Exchange":
-            self.differences[f"{TITLE}: Exchange receives with MPI_Recv, Scope with MPI_Irecv"] = None
+            self.differences[f"{self.TITLE}: Exchange receives with MPI_Recv, Scope with MPI_Irecv"] = None
         elif section.name in _SUMS and self._summed != "MPI_DOUBLE":
-            self.differences[f"{TITLE}: reductions sum {self._summed}, Scope sums MPI_DOUBLE"] = None
+            self.differences[f"{self.TITLE}: reductions sum {self._summed}, Scope sums MPI_DOUBLE"] = None
         return known
-
-
-read = _ImbReader.reading
 
 
 def _value(section: Section, column: str, cell: str) -> float | None:
@@ -289,4 +287,6 @@ def _foreign(section: Section, column: str) -> tuple[Meaning, Benchmark]:
         parameters.append(parameter("group", "group", [0]))
     title = f"IMB {section.name.replace('_', ' ')}"
     of = _COLUMNS[column]
-    return Meaning(name, of.name, settings), declared(name, title, f"{section.name} of {TITLE}", [of], parameters)
+    return Meaning(name, of.name, settings), declared(
+        name, title, f"{section.name} of {_Reader.TITLE}", [of], parameters
+    )

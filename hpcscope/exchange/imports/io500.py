@@ -11,12 +11,10 @@ import re
 from hpcscope.catalog.benchmark import Metric
 from hpcscope.exchange.imports import BANDWIDTH, TIME, declared, metric, once, setting
 from hpcscope.exchange.imports.lines import TextLine, number
-from hpcscope.exchange.imports.reader import LineReader, claiming
+from hpcscope.exchange.imports.reader import LineReader
 
-TITLE = "IO500"
 _NAME = "storage.io500"
 _VERSION = re.compile(r"IO500 version (\S+)")
-BEGINS = (_VERSION, re.compile(r"\[RESULT.*\sior.easy.write\s"))
 _NUMBER = r"(\d+(?:[.,]\d+)?)"
 _PHASE = re.compile(
     r"\s*\[RESULT(?P<invalid>-invalid)?\]\s+(?:(?:BW|IOPS)\s+phase \d+\s+)?(?P<phase>[a-z]+(?:[-_][a-z]+)*)\s+"
@@ -31,10 +29,11 @@ _RATE = metric("operations_per_s", "1/s", "operations per second", "higher")
 _TOTAL = metric("score", "1", "score", "higher")
 
 
-claims = claiming(_PHASE, _SCORE)
+class _Reader(LineReader):
+    TITLE = "IO500"
+    BEGINS = (_VERSION, re.compile(r"\[RESULT.*\sior.easy.write\s"))
+    CLAIMS = (_PHASE, _SCORE)
 
-
-class _Io500Reader(LineReader):
     def _takes(self, line: TextLine) -> bool:
         if version := _VERSION.match(line.text):
             self.versions[version[1]] = None
@@ -59,8 +58,5 @@ class _Io500Reader(LineReader):
         if value <= 0:
             return  # a phase that did not run
         where = [setting("phase", phase, bare=True)]
-        benchmark = declared(_NAME, TITLE, f"a phase of {TITLE}", [of], where)
+        benchmark = declared(_NAME, self.TITLE, f"a phase of {self.TITLE}", [of], where)
         self.add(benchmark, {"phase": phase}, None, value, line, failure=wrong)
-
-
-read = _Io500Reader.reading

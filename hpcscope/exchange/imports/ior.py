@@ -20,7 +20,6 @@ from hpcscope.exchange.imports.objects import Printed, mapping, objects
 from hpcscope.exchange.imports.reader import DocumentReader
 from hpcscope.samples.records import Beside
 
-TITLE = "IOR"
 MIB = 2**20
 ACCESSES = ("write", "read")
 _PLAIN = set("wrFCezcBWRkqv")
@@ -30,7 +29,6 @@ _VALUED = set("abtsioNdGXQO")
 _UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 _TITLE = re.compile(r"IOR-(\S+): MPI Coordinated Test of Parallel I/O")
-BEGINS = (re.compile(r"WARNING: fsync\(\)"), _TITLE)
 _END = re.compile(r"(?:Run )?[Ff]inished\s*: ")
 _COMMAND = re.compile(r"Command line(?: used)?\s*: (.*)$")
 _JSON_TEST = re.compile(r'\s*"Command line"\s*: ".*ior\b')
@@ -189,17 +187,20 @@ class _Test:
         return self.exact.get(exact)
 
 
-def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines contain the program's title or its JSON; UsageError if no test is complete."""
-    if any(_TITLE.match(line.text) for line in lines) or any(_is_ior(printed) for printed in objects(lines)):
-        return True
-    if any(_JSON_TEST.match(line.text) for line in lines):
-        raise UsageError("is truncated JSON of IOR; must have at least one whole test")
-    return False
-
-
-class _IorReader(DocumentReader):
+class _Reader(DocumentReader):
     """Reads the values of a run, which may have several tests."""
+
+    TITLE = "IOR"
+    BEGINS = (re.compile(r"WARNING: fsync\(\)"), _TITLE)
+
+    @classmethod
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether the lines contain the program's title or its JSON; UsageError if no test is complete."""
+        if any(_TITLE.match(line.text) for line in lines) or any(_is_ior(printed) for printed in objects(lines)):
+            return True
+        if any(_JSON_TEST.match(line.text) for line in lines):
+            raise UsageError("is truncated JSON of IOR; must have at least one whole test")
+        return False
 
     def __init__(self) -> None:
         super().__init__()
@@ -253,9 +254,6 @@ class _IorReader(DocumentReader):
         """Add the values of all tests."""
         self.figures = [figure for test in [*self._documented, *self._tests] for figure in test.figures()]
         self.benchmarks = _benchmarks(self.figures)
-
-
-read = _IorReader.reading
 
 
 def _row(test: _Test, row: re.Match[str], columns: Sequence[str], line: int) -> None:

@@ -16,11 +16,9 @@ from hpcscope.exchange.imports import declared, metric, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 
-TITLE = "IPM"
 _NAME = "application.ipm"
 _NUMBER = r"\d+(?:[.,]\d+)?(?:e[+-]?\d+)?"
 _BANNER = re.compile(r"##IPMv(\S+?)#+\s*$")
-BEGINS = (re.compile(r"##IPMv|\s*<\?xml\b"), re.compile(r"\s*<ipm_job_profile\b"))
 _TASKS = re.compile(rf"# mpi_tasks : (\d+) on \d+ nodes\s+%comm\s+: ({_NUMBER})\s*$")
 _STOP = re.compile(rf"# stop\s+: .*?\s+wallclock : ({_NUMBER})\s*$")
 _START = re.compile(r"# start\s+: (\w{3} \w{3} +\d+ [\d:]+ \d{4})\s+host\s+: (\S+)\s*$")
@@ -63,13 +61,16 @@ class Task:
     """Time, calls, bytes and line number by routine."""
 
 
-def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines contain a banner or a task of the program."""
-    return any(_BANNER.match(line.text) or _TASK.match(line.text.strip()) for line in lines)
-
-
-class _IpmReader(LineReader):
+class _Reader(LineReader):
     """Reads the values of a banner or of the tasks."""
+
+    TITLE = "IPM"
+    BEGINS = (re.compile(r"##IPMv|\s*<\?xml\b"), re.compile(r"\s*<ipm_job_profile\b"))
+
+    @classmethod
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether the lines contain a banner or a task of the program."""
+        return any(_BANNER.match(line.text) or _TASK.match(line.text.strip()) for line in lines)
 
     def __init__(self) -> None:
         super().__init__()
@@ -152,7 +153,7 @@ class _IpmReader(LineReader):
         """Add the sums over the tasks; truncated tasks are ignored."""
         whole = [task for task in self._tasks if task.whole]
         if len(whole) < len(self._tasks) or (whole and len(whole) < whole[0].size):
-            self.differences[f"{TITLE}: the file has {len(whole)} of {self._tasks[0].size} ranks"] = None
+            self.differences[f"{self.TITLE}: the file has {len(whole)} of {self._tasks[0].size} ranks"] = None
         if not whole:
             return
         self._ranks = whole[0].size
@@ -171,8 +172,5 @@ class _IpmReader(LineReader):
 
     def _add(self, routine: str, name: str, value: float, line: int) -> None:
         where = [setting("routine", routine, bare=True), setting("region", self._region, _WHOLE)]
-        benchmark = declared(_NAME, TITLE, f"a program as {TITLE} saw it", [_METRICS[name]], where)
+        benchmark = declared(_NAME, self.TITLE, f"a program as {self.TITLE} saw it", [_METRICS[name]], where)
         self.add(benchmark, {"routine": routine, "region": self._region}, self._ranks, value, line)
-
-
-read = _IpmReader.reading

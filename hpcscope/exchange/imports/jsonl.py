@@ -7,25 +7,21 @@ from typing import Any
 from hpcscope.exchange.imports.exported import ExportReader
 from hpcscope.exchange.imports.lines import TextLine
 
-TITLE = "Scope"
-BEGINS = ()
 
+class _Reader(ExportReader):
+    TITLE = "Scope"
 
-def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines contain a summary."""
-    return any(_held(line) is not None for line in lines)
+    @classmethod
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether the lines contain a summary."""
+        return any(_held(line) is not None for line in lines)
 
-
-class _JsonLinesReader(ExportReader):
     def _takes(self, line: TextLine) -> bool:
         held = _held(line)
         if held is None:
             return False
         run, names = held.pop("run"), held.pop("hosts")
         return self._summary(held, line.number, str(run), map(str, names if isinstance(names, list) else []))
-
-
-read = _JsonLinesReader.reading
 
 
 def _held(line: TextLine) -> dict[str, Any] | None:

@@ -12,10 +12,8 @@ from hpcscope.exchange.imports import BANDWIDTH, declared, metric, once, paramet
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 
-TITLE = "likwid-bench"
 _NAME = "node.likwid_bench"
 _TEST = re.compile(r"Test: (\S+)\s*$")
-BEGINS = (_TEST,)
 _VALUE = re.compile(r"(?P<key>[A-Z][\w ()./]+):\t+(?P<value>\d+(?:[.,]\d+)?(?:e[+-]\d+)?)(?: sec)?\s*$")
 _THREADS = re.compile(r"Using (\d+) threads\s*$")
 _SAID = re.compile(
@@ -36,15 +34,18 @@ _FACTS = {
 }
 
 
-def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines contain the program's title, or a test and its rate."""
-    if any(line.text.strip() == "LIKWID MICRO BENCHMARK" for line in lines):
-        return True
-    rated = any(line.text.startswith("MByte/s:\t") for line in lines)
-    return rated and any(_TEST.match(line.text) for line in lines)
+class _Reader(LineReader):
+    TITLE = "likwid-bench"
+    BEGINS = (_TEST,)
 
+    @classmethod
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether the lines contain the program's title, or a test and its rate."""
+        if any(line.text.strip() == "LIKWID MICRO BENCHMARK" for line in lines):
+            return True
+        rated = any(line.text.startswith("MByte/s:\t") for line in lines)
+        return rated and any(_TEST.match(line.text) for line in lines)
 
-class _LikwidReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self.missing["the version"] = None
@@ -83,8 +84,5 @@ class _LikwidReader(LineReader):
             if key in _METRICS:
                 measured, exponent = _METRICS[key]
                 value = number(cell) if "e" in cell else number(cell, exponent)
-                benchmark = declared(_NAME, TITLE, f"a loop over streams of {TITLE}", [measured], where)
+                benchmark = declared(_NAME, self.TITLE, f"a loop over streams of {self.TITLE}", [measured], where)
                 self.add(benchmark, of, 1, value, line, "mean", repetitions=repetitions)
-
-
-read = _LikwidReader.reading

@@ -18,11 +18,9 @@ from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside
 
-TITLE = "LinkTest"
 _NAME = "network.linktest"
 _FIRST = re.compile(r"timings\[\d+\] \[first sync\]")
 _RANKS = re.compile(r"linktest: Number of MPI-Task: ")
-BEGINS = (_FIRST, _RANKS)
 _SETTING = re.compile(
     r"linktest: (Number of MPI-Task|Message length|Number of Iteration|serial test|max stest): +(\d{1,9})"
     r"(?: Bytes)?\s*$"
@@ -44,15 +42,20 @@ _SLOWEST = "slowest pairs again"
 _NEEDED = {"Number of MPI-Task", "Message length", "Number of Iteration", "serial test"}
 
 
-def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines contain settings or results of version 1; UsageError for version 2."""
-    found = any(_RANKS.match(line.text) or _RESULT.match(line.text) for line in lines)
-    if not found and any(_SECOND.match(line.text) for line in lines):
-        raise UsageError("LinkTest 2 is not read: its results do not say the message size and the number of ranks")
-    return found
+class _Reader(LineReader):
+    TITLE = "LinkTest"
+    BEGINS = (_FIRST, _RANKS)
 
+    @classmethod
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether the lines contain settings or results of version 1; UsageError for version 2."""
+        found = any(_RANKS.match(line.text) or _RESULT.match(line.text) for line in lines)
+        if not found and any(_SECOND.match(line.text) for line in lines):
+            raise UsageError(
+                "LinkTest 2 is not read: its results do not say the message size and the number of ranks"
+            )
+        return found
 
-class _LinkTestReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self._settings: dict[str, int] = {}
@@ -80,7 +83,7 @@ class _LinkTestReader(LineReader):
         elif host := _HOST.match(line.text):
             self.hosts[host[1]] = None
         elif _STEP.match(line.text):
-            self.differences[f"{TITLE}: values of single steps are left out"] = None
+            self.differences[f"{self.TITLE}: values of single steps are left out"] = None
         else:
             return _SAID.match(line.text) is not None
         return True
@@ -98,7 +101,9 @@ class _LinkTestReader(LineReader):
             beside[_BESIDE[which]] = number(cell, -6)
             return True
         if again and self._settings.get("max stest") != self._settings.get("Number of MPI-Task"):
-            self.differences[f"{TITLE}: the mean of the slowest pairs is left out: {TITLE} miscomputes it"] = None
+            self.differences[
+                f"{self.TITLE}: the mean of the slowest pairs is left out: {self.TITLE} miscomputes it"
+            ] = None
             return True
         return self._add(_NAME, _SLOWEST if again else self._test, {}, cell, line, beside=beside)
 
@@ -115,7 +120,7 @@ class _LinkTestReader(LineReader):
             return False
         where = [MESSAGE_SIZE, setting("test", test, bare=True), parameter("messages", "messages in a row", [1])]
         where += [parameter(end, end, [0]) for end in ends]
-        benchmark = declared(name, TITLE, f"pairs of ranks, as {TITLE} measures them", [TIME], where)
+        benchmark = declared(name, self.TITLE, f"pairs of ranks, as {self.TITLE} measures them", [TIME], where)
         of: dict[str, Value] = {
             "message_bytes": self._settings["Message length"],
             "messages": self._settings["Number of Iteration"],
@@ -128,6 +133,3 @@ class _LinkTestReader(LineReader):
         """Refuse pairs of several runs; one run prints each pair once per iteration."""
         if any(count > 1 + len(self._restarts) for count in self._serial.values()):
             raise MixedRunsError("pairs")
-
-
-read = _LinkTestReader.reading

@@ -18,7 +18,6 @@ from hpcscope.exchange.imports import declared, metric, parameter, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 
-TITLE = "lmbench"
 _NUMBER = r"\d+(?:[.,]\d+)?"
 _NOTE = re.compile(r"\[(.*)\]\s*$")
 _VERSION = re.compile(r"\[LMBENCH VERSION: (\S+)\]")
@@ -46,21 +45,23 @@ _OWN = re.compile(
     r"|(TCP|UDP|RPC/\w+) latency using |TCP/IP connection cost to |Pagefaults on |Protection fault: "
     r"|STREAM2? \w+ (latency|bandwidth): |(integer|int64|float|double) \w+( parallelism)?: "
 )
-BEGINS = (re.compile(r"\[lmbench\d"),)
 _TABLE = re.compile(r"\s*L M B E N C H\s+\d")
 _LIMIT = 2**40
 
 
-def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines contain output that only lmbench prints; UsageError for its scripts' table."""
-    if any(_OWN.match(line.text) or _STRIDE.match(line.text) or _CONTEXT.match(line.text) for line in lines):
-        return True
-    if any(_TABLE.match(line.text) for line in lines):
-        raise UsageError("is the table of lmbench's `make see`; must be a file of lmbench's directory results")
-    return False
+class _Reader(LineReader):
+    TITLE = "lmbench"
+    BEGINS = (re.compile(r"\[lmbench\d"),)
 
+    @classmethod
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether the lines contain output that only lmbench prints; UsageError for its scripts' table."""
+        if any(_OWN.match(line.text) or _STRIDE.match(line.text) or _CONTEXT.match(line.text) for line in lines):
+            return True
+        if any(_TABLE.match(line.text) for line in lines):
+            raise UsageError("is the table of lmbench's `make see`; must be a file of lmbench's directory results")
+        return False
 
-class _LmbenchReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self.missing["the number of trials"] = None
@@ -166,12 +167,9 @@ class _LmbenchReader(LineReader):
     ) -> None:
         unit, label, better = _METRICS[metric_name]
         measured = metric(metric_name, unit, label, better)
-        declaration = declared(benchmark, f"{TITLE} {title}", f"{title} by {TITLE}", [measured], where)
+        declaration = declared(benchmark, f"{self.TITLE} {title}", f"{title} by {self.TITLE}", [measured], where)
         # lat_mem_rd.c keeps the minimum of the trials, lib_timing.c their median.
         self.add(declaration, of, 1, value, line, "minimum" if metric_name == "access_s" else "median")
-
-
-read = _LmbenchReader.reading
 
 
 _METRICS = {

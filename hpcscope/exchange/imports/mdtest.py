@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.exchange.imports import PrintedFigure, declared, metric, once, parameter
 from hpcscope.exchange.imports.lines import TextLine, number
-from hpcscope.exchange.imports.reader import LineReader, claiming
+from hpcscope.exchange.imports.reader import LineReader
 
-TITLE = "mdtest"
 BENCHMARK = "storage.metadata"
 OTHER = "storage.mdtest"
 _OPERATIONS = {
@@ -35,8 +34,6 @@ _SHOWN = re.compile(r"-[vF]+|-u|--?(?:dir|n|i|d|w|e|N)")
 """Options with which a test remains a case of Scope."""
 
 _TITLE = re.compile(r"mdtest-(\S+) was launched with (\d+) total task\(s\) on (\d+) nodes?")
-BEGINS = (_TITLE,)
-ENDS = re.compile(r"-- finished at ")
 _COMMAND = re.compile(r"Command line used: (.*)$")
 _SUMMARY = re.compile(r"SUMMARY( rate| time)?(?: \(in [^)]*\))?: \(of (\d+) iterations?\)")
 _NUMBER = r"\d+[.,]\d{3}"
@@ -49,10 +46,12 @@ _SAID = re.compile(
 )
 
 
-claims = claiming(_TITLE)
+class _Reader(LineReader):
+    TITLE = "mdtest"
+    BEGINS = (_TITLE,)
+    ENDS = re.compile(r"-- finished at ")
+    CLAIMS = (_TITLE,)
 
-
-class _MdtestReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self._ranks = self._nodes = self._iterations = 0
@@ -118,9 +117,6 @@ class _MdtestReader(LineReader):
             "file_bytes": int(written),
             "cache": "other_rank" if shift != "0" else "cached",
         }
-
-
-read = _MdtestReader.reading
 
 
 def _options(command: str) -> dict[str, str]:

@@ -9,25 +9,16 @@ the operation.
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from hpcscope.catalog.benchmark import Benchmark, Value
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter, setting
+from hpcscope.exchange.imports import MESSAGE_SIZE, PrintedFigure, Reading, declared, metric, once, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside
 
-TITLE = "nccl-tests"
 _VERSION = re.compile(r"# nccl-tests version (\S+)")
 _TEST = re.compile(r"# Collective test (starting|concluded): (\S+)")
 _SETTINGS = re.compile(r"# nThreads? \d+ nGpus \d+ minBytes .* warmup iters: \d+ iters: (\d+) ")
-BEGINS = (
-    re.compile(r"# nccl-tests version"),
-    re.compile(r"# Collective test starting"),
-    re.compile(rf'{_SETTINGS.pattern}|\{{"version"'),
-)
-ENDS = re.compile(r"# Avg bus bandwidth")
 _RANK = re.compile(r"#\s+Rank +(?P<rank>\d+) (?:Group +\d+ )?Pid +\d+ on +(?P<host>\S+) device ")
 _HEAD = re.compile(r"# +size +count +type\b")
 _SAID = re.compile(
@@ -47,34 +38,46 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)?(?:e[+-]?\d+)?$")
 _BESIDE: dict[str, Beside] = {"i_min": "minimum", "i_max": "maximum", "i_p99": "p99"}
 
 
-def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines contain the header of the table, or a document written by `-J`."""
-    if any(_HEAD.match(line.text) for line in lines) and any("busbw" in line.text for line in lines):
-        return True
-    return any(map(_is_document, lines))
-
-
-def read(lines: Sequence[TextLine]) -> Reading:
-    """Return the values of a table, or of a document."""
-    if lines and _is_document(lines[0]):
-        return _document(lines)
-    return _NcclReader.reading(lines)
-
-
 _UNKNOWN = "unknown"
 
 
-class _NcclReader(LineReader):
+class _Reader(LineReader):
+    TITLE = "nccl-tests"
+    BEGINS = (
+        re.compile(r"# nccl-tests version"),
+        re.compile(r"# Collective test starting"),
+        re.compile(rf'{_SETTINGS.pattern}|\{{"version"'),
+    )
+    ENDS = re.compile(r"# Avg bus bandwidth")
+
+    @classmethod
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether the lines contain the header of the table, or a document written by `-J`."""
+        if any(_HEAD.match(line.text) for line in lines) and any("busbw" in line.text for line in lines):
+            return True
+        return any(map(_is_document, lines))
+
     def __init__(self) -> None:
         super().__init__()
-        self.test = _UNKNOWN
-        self._ranks: dict[str, TextLine] = {}
+        self._test = _UNKNOWN
+        self._ranks: int | None = None
         self._iterations: int | None = None
         self._columns: list[str] = []
 
+    def reading(self, lines: Sequence[TextLine]) -> Reading:
+        """Return the values of a table, or of a document; no values if the document is truncated."""
+        if not lines or not _is_document(lines[0]):
+            return super().reading(lines)
+        self.missing["the version"] = None
+        try:
+            self._document(lines)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            self.figures, self.benchmarks = [], []
+        return super().reading([])
+
     def close(self) -> None:
         """Report the operation as missing if no line named it."""
-        if self.test == _UNKNOWN:
+        if self._test == _UNKNOWN and not self.missing:
             self.missing["the operation"] = None
 
     def _takes(self, line: TextLine) -> bool:
@@ -82,11 +85,12 @@ class _NcclReader(LineReader):
         if version := _VERSION.match(text):
             self.versions[version[1]] = None
         elif test := _TEST.match(text):
-            self.test = test[2].removesuffix("_perf")
+            self._test = test[2].removesuffix("_perf")
         elif settings := _SETTINGS.match(text):
             self._iterations = int(settings[1])
         elif rank := _RANK.match(text):
-            once(self._ranks, f"rank {rank['rank']}", line)
+            once(self.facts, f"rank {rank['rank']}", line.number)
+            self._ranks = len(self.facts)
             self.hosts[rank["host"]] = None
         elif _HEAD.match(text):
             columns = text.lstrip("# ").split()
@@ -122,124 +126,80 @@ class _NcclReader(LineReader):
             beside = {name: _printed(row[key], 1e-6) for key, name in _BESIDE.items() if key in row}
             wrong = row.get("#wrong", "N/A")
             values = {
-                "time_s": _printed(row.get("time") or row["cputime"], 1e-6),
-                "algorithm_bytes_per_s": _printed(row["algbw"], 1e9),
-                "bus_bytes_per_s": _printed(row["busbw"], 1e9),
+                "time_s": [_printed(row.get("time") or row["cputime"], 1e-6)],
+                "algorithm_bytes_per_s": [_printed(row["algbw"], 1e9)],
+                "bus_bytes_per_s": [_printed(row["busbw"], 1e9)],
             }
-            made = _figures(
-                self.test,
-                {**{key: of[key] for key in ("type", "redop", "root") if key in of}, "buffers": side},
-                int(of["size"]),
-                len(self._ranks) or None,
-                {key: (value,) for key, value in values.items()},
-                line.number,
-                self._iterations,
-                beside,
-                "" if wrong in ("0", "N/A") else f"{wrong} wrong elements",
-            )
-            self.figures += made[0]
-            self.benchmarks += made[1]
+            settings = {key: of[key] for key in ("type", "redop", "root") if key in of} | {"buffers": side}
+            failure = "" if wrong in ("0", "N/A") else f"{wrong} wrong elements"
+            self._values(settings, int(of["size"]), values, line.number, failure, beside)
         return True
 
+    def _document(self, lines: Sequence[TextLine]) -> None:
+        """Read a document written by `-J`."""
+        text = "\\n".join(line.text for line in lines)
+        whole, end = json.JSONDecoder().raw_decode(text)
+        config = whole["config"]
+        # The document lists the first device of each process.
+        self._ranks = len(config["devices"]) * int(config["nthreads"]) * int(config["ngpus"])
+        self._test = str(whole["args"][0]).rpartition("/")[2].removesuffix("_perf")
+        for row in whole["results"]:
+            self._iterations = int(row["actual_iterations"])
+            settings = {
+                "type": str(row["type"]),
+                "redop": str(row["redop"]),
+                "root": str(row["root"]).strip(),
+            }
+            for side in _SIDES:
+                of = row.get(side)
+                if of is None:
+                    continue
+                values = {
+                    "time_s": [_seconds(of.get("time", of.get("cpu_time")))],
+                    "algorithm_bytes_per_s": [float(of["alg_bw"]) * 1e9],
+                    "bus_bytes_per_s": [float(of["bus_bw"]) * 1e9],
+                }
+                if single := row.get(f"{side}_per_iter"):
+                    values["iteration_s"] = [_seconds(time_us) for time_us in single["times_us"]]
+                where = {**settings, "buffers": side}
+                failure = f"{of['nwrong']:g} wrong elements" if of["nwrong"] else ""
+                self._values(where, int(row["size"]), values, lines[0].number, failure)
+        self.hosts |= dict.fromkeys(str(device["hostname"]) for device in config["devices"])
+        self.understood = {line.number for line in lines[: text.count("\\n", 0, end) + 1]}
 
-def _figures(
-    test: str,
-    settings: Mapping[str, str],
-    size: int,
-    ranks: int | None,
-    values: Mapping[str, Sequence[float]],
-    line: int,
-    iterations: int | None,
-    beside: dict[Beside, float],
-    failure: str,
-) -> tuple[list[PrintedFigure], list[Benchmark]]:
-    """Return the values for one size (out of place or in place), and the declaration of the test."""
-    name = f"network.nccl_{test}"
-    where = [setting(key, value) for key, value in settings.items()]
-    where.insert(0, parameter("message_bytes", "message size", [1], "B", role="size"))
-    title = f"NCCL {test.replace('_', ' ')}"
-    benchmark = declared(name, title, f"{test} of {TITLE}", [_METRICS[value] for value in values], where)
-    parameters: dict[str, Value] = {**settings, "message_bytes": size}
-    figures = [
-        PrintedFigure(
-            benchmark=name,
-            parameters=parameters,
-            ranks=ranks,
-            metric=one,
-            values=tuple(of),
-            statistic="each" if one == "iteration_s" else "mean",
-            line=line,
-            repetitions=None if one == "iteration_s" else iterations,
-            beside=beside if one == "time_s" else {},
-            failure=failure,
-        )
-        for one, of in values.items()
-    ]
-    return figures, [benchmark]
+    def _values(
+        self,
+        settings: Mapping[str, str],
+        size: int,
+        values: Mapping[str, Sequence[float]],
+        line: int,
+        failure: str,
+        beside: dict[Beside, float] | None = None,
+    ) -> None:
+        """Add the values for one size, out of place or in place; `beside` belongs to the time."""
+        name = f"network.nccl_{self._test}"
+        where = [MESSAGE_SIZE, *(setting(key, value) for key, value in settings.items())]
+        title = f"NCCL {self._test.replace('_', ' ')}"
+        metrics = [_METRICS[one] for one in values]
+        self.benchmarks.append(declared(name, title, f"{self._test} of {self.TITLE}", metrics, where))
+        for one, of in values.items():
+            figure = PrintedFigure(
+                benchmark=name,
+                parameters={**settings, "message_bytes": size},
+                ranks=self._ranks,
+                metric=one,
+                values=tuple(of),
+                statistic="each" if one == "iteration_s" else "mean",
+                line=line,
+                repetitions=None if one == "iteration_s" else self._iterations,
+                beside=beside or {} if one == "time_s" else {},
+                failure=failure,
+            )
+            self.figures.append(figure)
 
 
 def _is_document(line: TextLine) -> bool:
     return line.text.startswith("{") and '"nccl_version"' in line.text
-
-
-def _document(lines: Sequence[TextLine]) -> Reading:
-    """Return the values of a document written by `-J`; no values if it is truncated."""
-    figures: list[PrintedFigure] = []
-    benchmarks: list[Benchmark] = []
-    hosts: list[str] = []
-    understood: set[int] = set()
-    try:
-        text = "\n".join(line.text for line in lines)
-        whole, end = json.JSONDecoder().raw_decode(text)
-        made = list(_rows(whole, lines[0].number))
-        figures = [printed for printed_figures, _ in made for printed in printed_figures]
-        benchmarks = [benchmark for _, each in made for benchmark in each]
-        hosts = list(dict.fromkeys(str(device["hostname"]) for device in whole["config"]["devices"]))
-        understood = {line.number for line in lines[: text.count("\n", 0, end) + 1]}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        pass
-    return Reading(
-        figures=figures,
-        understood=understood,
-        missing=["the version"],
-        benchmarks=benchmarks,
-        hosts=hosts,
-    )
-
-
-def _rows(whole: Mapping[str, Any], line: int) -> Iterable[tuple[list[PrintedFigure], list[Benchmark]]]:
-    config = whole["config"]
-    # The document lists the first device of each process.
-    ranks = len(config["devices"]) * int(config["nthreads"]) * int(config["ngpus"])
-    test = str(whole["args"][0]).rpartition("/")[2].removesuffix("_perf")
-    for row in whole["results"]:
-        for side in _SIDES:
-            of = row.get(side)
-            if of is None:
-                continue
-            values: dict[str, tuple[float, ...]] = {
-                "time_s": (_seconds(of.get("time", of.get("cpu_time"))),),
-                "algorithm_bytes_per_s": (float(of["alg_bw"]) * 1e9,),
-                "bus_bytes_per_s": (float(of["bus_bw"]) * 1e9,),
-            }
-            if single := row.get(f"{side}_per_iter"):
-                values["iteration_s"] = tuple(_seconds(time_us) for time_us in single["times_us"])
-            yield _figures(
-                test,
-                {
-                    "type": str(row["type"]),
-                    "redop": str(row["redop"]),
-                    "root": str(row["root"]).strip(),
-                    "buffers": side,
-                },
-                int(row["size"]),
-                ranks,
-                values,
-                line,
-                int(row["actual_iterations"]),
-                {},
-                f"{of['nwrong']:g} wrong elements" if of["nwrong"] else "",
-            )
 
 
 def _printed(cell: str, unit: float) -> float:

@@ -12,15 +12,13 @@ import re
 from hpcscope.catalog.benchmark import Metric, Value
 from hpcscope.exchange.imports import BANDWIDTH, PrintedFigure, declared, metric, parameter, setting
 from hpcscope.exchange.imports.lines import TextLine, number
-from hpcscope.exchange.imports.reader import LineReader, claiming
+from hpcscope.exchange.imports.reader import LineReader
 
-TITLE = "netperf"
 _NAME = "network.netperf"
 _TEST = re.compile(
     r"(?:MIGRATED )?(?P<test>[A-Za-z][\w/| ]*?) TEST from \S+ \(.*?\) port \d+ AF_\w+"
     r" to \S+ \(.*?\) port \d+ AF_\w+(?P<options>.*)$"
 )
-BEGINS = (_TEST,)
 _KEY = re.compile(r"(?P<key>[A-Z][A-Z0-9_]+)=(?P<value>.*)$")
 _OF_KEYS = re.compile(r"THROUGHPUT(?:_UNITS)?=")
 _WORDS = {"REQUEST/RESPONSE": "RR", "Connect/Request/Response": "CRR", "UNIDIRECTIONAL SEND": "STREAM"}
@@ -43,10 +41,12 @@ _SAID = re.compile(r"Interim result: |!!!( |$)")
 _SENT_RATE = metric("sent_bytes_per_s", "B/s", "bandwidth of the sender", "higher")
 _TRANSACTION_RATE = metric("transactions_per_s", "1/s", "transactions", "higher")
 
-claims = claiming(_TEST, _OF_KEYS)
 
+class _Reader(LineReader):
+    TITLE = "netperf"
+    BEGINS = (_TEST,)
+    CLAIMS = (_TEST, _OF_KEYS)
 
-class _NetperfReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self.missing["the version"] = None
@@ -159,7 +159,7 @@ class _NetperfReader(LineReader):
         if test == "TCP_RR":
             of["nodelay"] = "on" if "nodelay" in self._options else "off"
         else:
-            self.differences[f"{TITLE} UDP_RR: datagrams have no header and are not retransmitted"] = None
+            self.differences[f"{self.TITLE} UDP_RR: datagrams have no header and are not retransmitted"] = None
         half = PrintedFigure("network.latency", of, 2, "latency_s", (1 / rate / 2,), "mean", line)
         self.figures.append(half)
 
@@ -171,8 +171,5 @@ class _NetperfReader(LineReader):
             parameter("response_bytes", "answer", [0], "B"),
         ]
         of: dict[str, Value] = {"test": test, "message_bytes": size, "response_bytes": response}
-        benchmark = declared(_NAME, TITLE, f"streams and transactions of {TITLE}", [measured], where)
+        benchmark = declared(_NAME, self.TITLE, f"streams and transactions of {self.TITLE}", [measured], where)
         self.add(benchmark, of, 2, value, line, "mean")
-
-
-read = _NetperfReader.reading

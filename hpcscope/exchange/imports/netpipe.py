@@ -18,8 +18,6 @@ from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Statistic
 
-TITLE = "NetPIPE"
-BEGINS = ()
 _SIZE = "message_bytes"
 _NUMBER = r"\d+[.,]\d+"
 _PRINTED_3 = re.compile(
@@ -66,15 +64,17 @@ class Preamble:
     """Whether values have been read."""
 
 
-def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines contain NetPIPE's printed output, or most of them are from `np.out`."""
-    if any(_PRINTED_3.match(line.text) or _PRINTED_5.match(line.text) for line in lines):
-        return True
-    written = sum(_written(line.text) is not None for line in lines)
-    return written > len(lines) / 2
+class _Reader(LineReader):
+    TITLE = "NetPIPE"
 
+    @classmethod
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether the lines contain NetPIPE's printed output, or most of them are from `np.out`."""
+        if any(_PRINTED_3.match(line.text) or _PRINTED_5.match(line.text) for line in lines):
+            return True
+        written = sum(_written(line.text) is not None for line in lines)
+        return written > len(lines) / 2
 
-class _NetpipeReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self._settings = Preamble()
@@ -104,9 +104,6 @@ class _NetpipeReader(LineReader):
             return False
         settings.said, self._settings = True, settings
         return True
-
-
-read = _NetpipeReader.reading
 
 
 def _row(text: str) -> tuple[str, re.Match[str]] | None:
@@ -143,7 +140,7 @@ def _figure(
     if version == "5" and "prefix" in cells:
         size = round(number(cells["size"], _PREFIXES[cells["prefix"]]))
         if cells["prefix"] in ("M", "G"):
-            differences[f"{TITLE} 5: sizes of 1 MB and more are printed with three decimals"] = None
+            differences[f"{_Reader.TITLE} 5: sizes of 1 MB and more are printed with three decimals"] = None
         seconds = number(cells["time"], _SECONDS[cells["second"]])
         rate = number(cells["rate"], _PREFIXES[cells["unit"]]) / 8
     elif version == "5":
@@ -155,7 +152,7 @@ def _figure(
     best = version == "3"
     name, parameters, benchmarks = _named(settings)
     if best:
-        differences[f"{TITLE} 3: the time is from the best trial"] = None
+        differences[f"{_Reader.TITLE} 3: the time is from the best trial"] = None
     of_time = "time_s" if benchmarks else "latency_s"
     values: dict[str, tuple[float, Statistic]] = {
         of_time: (seconds, "minimum" if best else "mean"),
@@ -191,4 +188,8 @@ def _named(settings: Preamble) -> tuple[str, dict[str, Value], list[Benchmark]]:
     parameters = [parameter(_SIZE, "message size", [1], "B", role="size")]
     parameters += [setting(key, value) for key, value in settings_.items()]
     name = "network.netpipe"
-    return name, dict(settings_), [declared(name, TITLE, f"the exchange of messages of {TITLE}", of, parameters)]
+    return (
+        name,
+        dict(settings_),
+        [declared(name, _Reader.TITLE, f"the exchange of messages of {_Reader.TITLE}", of, parameters)],
+    )

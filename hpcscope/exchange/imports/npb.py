@@ -12,16 +12,14 @@ from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.catalog.declared import declared as of_scope
 from hpcscope.exchange.imports import PrintedFigure, declared, metric, once, parameter
 from hpcscope.exchange.imports.lines import TextLine, number
-from hpcscope.exchange.imports.reader import LineReader, claiming
+from hpcscope.exchange.imports.reader import LineReader
 
-TITLE = "NAS Parallel Benchmarks"
 SHORTEST_S = 1.0
 """Shorter times are printed with too few digits; the rate is more precise."""
 CLASSES = ("S", "W", "A", "B", "C", "D", "E", "F", "U")
 
 _BANNER = re.compile(r"\s*(?:Java )?NAS Parallel Benchmarks? ?\(?(?:NPB)?\s*(\d[\w.]*)?")
 _TITLE = re.compile(r"\s*(\w[\w.-]*) Benchmark Completed\.?\s*$")
-BEGINS = (_BANNER, _TITLE)
 _FACT = re.compile(r"\s?([A-Z][a-z][\w /]*\w|class_npb)\s*=\s+(\S.*)$")
 _ALIASES = {"class_npb": "Class", "Active processes": "Active procs"}
 """Names in NPB-CPP and in version 3.4.2."""
@@ -52,11 +50,12 @@ _SAID = re.compile(
 )
 
 
-claims = claiming(_TITLE)
-
-
-class _NpbReader(LineReader):
+class _Reader(LineReader):
     """Reads the values of a completed kernel."""
+
+    TITLE = "NAS Parallel Benchmarks"
+    BEGINS = (_BANNER, _TITLE)
+    CLAIMS = (_TITLE,)
 
     def __init__(self) -> None:
         super().__init__()
@@ -126,9 +125,6 @@ class _NpbReader(LineReader):
 
     def _value(self, name: str) -> str:
         return self._facts.get(name, ("", 0))[0]
-
-
-read = _NpbReader.reading
 
 
 def _benchmark(name: str) -> Benchmark:

@@ -22,17 +22,11 @@ from hpcscope.exchange.imports import (
     slug,
 )
 from hpcscope.exchange.imports.lines import TextLine, number
-from hpcscope.exchange.imports.reader import LineReader, claiming
+from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside
 
-TITLE = "OSU Micro-Benchmarks"
 _TITLE = re.compile(r"# OSU (.+?)(?: Test)? v(\d[\w.]*)\s*$|# OMB (Python .+?) Test\s*$")
 """Title of the suite, or of OMB-Py, whose times include the Python interpreter."""
-BEGINS = (
-    re.compile(r"# Number of (?:Sender|forked processes in sender)"),
-    re.compile(r"# Number of (?:Receiver|forked processes in receiver)"),
-    _TITLE,
-)
 _HEAD = re.compile(r"# *Size|#? *(?:Overall|Avg Latency) *\(")
 _PROFILE = re.compile(r"# (Uni-directional Bandwidth \(MB/sec\)|Message Rate Profile)\s*$")
 _WINDOWS = re.compile(r"#((?: +\d+)+)\s*$")
@@ -171,10 +165,15 @@ class PrintedTable:
         return any(word in self.title for word in _DEVICES)
 
 
-claims = claiming(_TITLE, _INIT)
+class _Reader(LineReader):
+    TITLE = "OSU Micro-Benchmarks"
+    BEGINS = (
+        re.compile(r"# Number of (?:Sender|forked processes in sender)"),
+        re.compile(r"# Number of (?:Receiver|forked processes in receiver)"),
+        _TITLE,
+    )
+    CLAIMS = (_TITLE, _INIT)
 
-
-class _OsuReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self._table: PrintedTable | None = None
@@ -308,7 +307,7 @@ class _OsuReader(LineReader):
         if match and match[1] in _BESIDE and table.operation == "latency":
             beside[_BESIDE[match[1]]] = number(cell, _US)
         else:
-            self.differences[f"{TITLE}: {column.capitalize()} is left out"] = None
+            self.differences[f"{self.TITLE}: {column.capitalize()} is left out"] = None
 
     def _meaning(self, table: PrintedTable, column: str) -> Meaning:
         known = _point_to_point(table, column) or _collective(table, column)
@@ -317,7 +316,7 @@ class _OsuReader(LineReader):
             self.benchmarks.append(benchmark)
         if known.benchmark in _REDUCTIONS:
             of = table.settings.get("datatype", "MPI_FLOAT")
-            self.differences[f"{TITLE}: reductions sum {of}, Scope sums MPI_DOUBLE"] = None
+            self.differences[f"{self.TITLE}: reductions sum {of}, Scope sums MPI_DOUBLE"] = None
         if known.benchmark == "mpi.bandwidth":
             self.missing["the window of osu_bw (assumed: 64, the default)"] = None
         return known
@@ -332,9 +331,6 @@ class _OsuReader(LineReader):
                     name, {}, int(match[1]), one, (number(cell, -3),), "mean", line.number, repetitions=1
                 )
             )
-
-
-read = _OsuReader.reading
 
 
 def _foreign(table: PrintedTable, column: str) -> tuple[Meaning, Benchmark]:
@@ -357,7 +353,7 @@ def _foreign(table: PrintedTable, column: str) -> tuple[Meaning, Benchmark]:
     metrics = [metric(of.metric, of.unit, of.label, of.better)]
     ranks = 2 if _TWO_RANKS.match(table.operation.removeprefix("python mpi ")) else None
     meaning = Meaning(name, of.metric, dict(settings), 2 * table.pairs if table.pairs else ranks)
-    return meaning, declared(name, title, f"{title} of {TITLE}", metrics, parameters)
+    return meaning, declared(name, title, f"{title} of {_Reader.TITLE}", metrics, parameters)
 
 
 def _point_to_point(table: PrintedTable, column: str) -> Meaning | None:

@@ -15,12 +15,10 @@ from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside, Statistic
 
-TITLE = "perftest"
 _NAME = "network.perftest"
 _TEST = re.compile(
     r"\s*(?:\"test\": \")?((?:RDMA_|Atomic|Send|Raw|WriteImm|Write)[\w -]*?)[ _](BW|Latency)[ _]Test(?:\",)?\s*$"
 )
-BEGINS = (_TEST,)
 _SETTING = re.compile(r"\s*([A-Z][\w .*-]*?)\s*: (\S+)")
 _JSON = re.compile(r'\s*"([\w%.]+(?: [\w ]+)?)": "?([^",]*)"?,?\s*$')
 _SAID = re.compile(
@@ -57,13 +55,16 @@ _BESIDE: dict[str, Beside] = {
 }
 
 
-def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines contain a test's title with its column headings or its JSON."""
-    titled = any(_TEST.match(line.text) for line in lines)
-    return titled and any(_HEAD.match(line.text) or '"MsgSize":' in line.text for line in lines)
+class _Reader(LineReader):
+    TITLE = "perftest"
+    BEGINS = (_TEST,)
 
+    @classmethod
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether the lines contain a test's title with its column headings or its JSON."""
+        titled = any(_TEST.match(line.text) for line in lines)
+        return titled and any(_HEAD.match(line.text) or '"MsgSize":' in line.text for line in lines)
 
-class _PerftestReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self.missing["the version"] = None
@@ -123,7 +124,7 @@ class _PerftestReader(LineReader):
         size, repetitions = int(row["#bytes"]), int(row["#iterations"])
         if "BW average" in row:
             if self._unit is None:
-                self.differences[f"{TITLE}: bandwidths whose unit is not known are left out"] = None
+                self.differences[f"{self.TITLE}: bandwidths whose unit is not known are left out"] = None
             else:
                 self._add("bandwidth_bytes_per_s", number(row["BW average"]) * self._unit, size, repetitions, line)
                 if "BW peak" in row:
@@ -148,14 +149,11 @@ class _PerftestReader(LineReader):
     ) -> None:
         where = [setting(key, said, bare=key == "test") for key, said in self._settings.items()]
         benchmark = declared(
-            _NAME, TITLE, f"an operation of RDMA by {TITLE}", [_METRICS[name]], [MESSAGE_SIZE, *where]
+            _NAME, self.TITLE, f"an operation of RDMA by {self.TITLE}", [_METRICS[name]], [MESSAGE_SIZE, *where]
         )
         parameters: dict[str, Value] = {**self._settings, "message_bytes": size}
         further = {"repetitions": repetitions or None, "beside": beside or {}}
         self.add(benchmark, parameters, 2, value, line, statistic, **further)
-
-
-read = _PerftestReader.reading
 
 
 def _unit(size: int, rate: str | None, bandwidth: str | None) -> float | None:

@@ -20,10 +20,8 @@ from hpcscope.exchange.imports.quantities import measured
 from hpcscope.exchange.imports.reader import DocumentReader
 from hpcscope.samples.records import Beside, Statistic
 
-TITLE = "Ramble"
 _NAME = "application.ramble"
 _WORKSPACE = re.compile(r"From Workspace: .* \(hash: .*\)\s*$")
-BEGINS = (_WORKSPACE,)
 _EXPERIMENT = re.compile(r"Experiment (\S.*) figures of merit:\s*$")
 _STATUS = re.compile(r"\s+Status = (\S+)\s*$")
 _CONTEXT = re.compile(r"\s+(\S.*) figures of merit:\s*$")
@@ -61,12 +59,17 @@ class Experiment:
     merits: list[Merit] = field(default_factory=list)
 
 
-def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines contain an experiment."""
-    return any(_EXPERIMENT.match(line.text) or line.text.lstrip().startswith('"RAMBLE_STATUS"') for line in lines)
+class _Reader(DocumentReader):
+    TITLE = "Ramble"
+    BEGINS = (_WORKSPACE,)
 
+    @classmethod
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether the lines contain an experiment."""
+        return any(
+            _EXPERIMENT.match(line.text) or line.text.lstrip().startswith('"RAMBLE_STATUS"') for line in lines
+        )
 
-class _RambleReader(DocumentReader):
     def __init__(self) -> None:
         super().__init__()
         self._experiments: list[Experiment] = []
@@ -122,9 +125,9 @@ class _RambleReader(DocumentReader):
         for one in experiments:
             if not one.merits:
                 said = f"its status is {one.status}" if one.status else "the output is truncated"
-                self.differences[f"{TITLE}: {one.name} has no values: {said}"] = None
+                self.differences[f"{self.TITLE}: {one.name} has no values: {said}"] = None
             elif one.name in bases:
-                self.differences[f"{TITLE}: medians and deviations over repeats are left out"] = None
+                self.differences[f"{self.TITLE}: medians and deviations over repeats are left out"] = None
                 if one.name not in repeated:
                     self._mean(one)
             else:
@@ -145,10 +148,10 @@ class _RambleReader(DocumentReader):
 
     def _merit(self, one: Experiment, merit: Merit, statistic: Statistic = "each", **further: Any) -> None:
         if not _NUMBER.match(merit.value):
-            self.differences[f"{TITLE}: {merit.name} is left out: {merit.value[:40]} is not a number"] = None
+            self.differences[f"{self.TITLE}: {merit.name} is left out: {merit.value[:40]} is not a number"] = None
             return
         if not merit.unit:
-            self.differences[f"{TITLE}: {merit.name} has no unit"] = None
+            self.differences[f"{self.TITLE}: {merit.name} has no unit"] = None
         metric, value = measured(merit.value, merit.unit, merit.better)
         of: dict[str, Value] = {"experiment": one.name, "figure": merit.name}
         where = [setting(key, str(text), bare=True) for key, text in of.items()]
@@ -158,7 +161,7 @@ class _RambleReader(DocumentReader):
         else:
             name, of["context"] = _NAME, merit.context
             where.append(setting("context", merit.context, _DEFAULT, bare=True))
-        benchmark = declared(name, TITLE, f"an experiment of {TITLE}", [metric], where)
+        benchmark = declared(name, self.TITLE, f"an experiment of {self.TITLE}", [metric], where)
         failure = "" if one.status in ("", "SUCCESS") else f"status {one.status}"
         self.add(benchmark, of, one.ranks, value, merit.line, statistic, failure=failure, **further)
 
@@ -188,6 +191,3 @@ def _of_json(context: str, fom: Mapping[str, Any], line: int) -> Merit:
     statistic = origin.removeprefix("summary::") if origin.startswith("summary::") else ""
     better = "lower" if mapping(fom, "fom_type").get("better_direction") == "LOWER" else "higher"
     return Merit(context, name, statistic, str(fom.get("value")), str(fom.get("units") or ""), better, line)
-
-
-read = _RambleReader.reading

@@ -3,9 +3,9 @@
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.exchange.imports import PrintedFigure, Reading
@@ -14,16 +14,20 @@ from hpcscope.exchange.imports.objects import Printed, objects
 from hpcscope.samples.records import Statistic
 
 
-def claiming(*patterns: re.Pattern[str]) -> Callable[[Sequence[TextLine]], bool]:
-    """Return the `claims` of a format whose outputs have a line that matches one of the patterns."""
-    return lambda lines: any(pattern.match(line.text) for line in lines for pattern in patterns)
-
-
 class LineReader(ABC):
     """Reads the output of one program; a format interprets its lines in `_takes`.
 
     Dictionaries with None as values are ordered sets.
     """
+
+    TITLE: ClassVar[str]
+    """The name of the program: `OSU Micro-Benchmarks`."""
+    BEGINS: ClassVar[Sequence[re.Pattern[str]]] = ()
+    """The lines that a run begins with, in order; each may be missing."""
+    ENDS: ClassVar[re.Pattern[str] | None] = None
+    """The line that a run ends with, if there is one."""
+    CLAIMS: ClassVar[Sequence[re.Pattern[str]]] = ()
+    """Lines that show that an output is of this program."""
 
     def __init__(self) -> None:
         self.figures: list[PrintedFigure] = []
@@ -38,9 +42,17 @@ class LineReader(ABC):
         """Line numbers of facts that a run prints only once."""
 
     @classmethod
-    def reading(cls, lines: Sequence[TextLine]) -> Reading:
-        """Return the content of the lines; this is the `read` of a format."""
-        return cls().read(lines)
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether an output holds lines of this program; UsageError if it is another kind of file."""
+        return any(pattern.match(line.text) for line in lines for pattern in cls.CLAIMS)
+
+    @classmethod
+    def read(cls, lines: Sequence[TextLine]) -> Reading:
+        """Return the values of a run; lines that are not understood are left out of `understood`.
+
+        Raises MixedRunsError if the run contradicts itself.
+        """
+        return cls().reading(lines)
 
     @abstractmethod
     def _takes(self, line: TextLine) -> bool:
@@ -76,7 +88,7 @@ class LineReader(ABC):
             self.began(time.mktime(time.strptime(date, form)))
             self.missing["the time zone (assumed: this machine's)"] = None
 
-    def read(self, lines: Sequence[TextLine]) -> Reading:
+    def reading(self, lines: Sequence[TextLine]) -> Reading:
         """Return the content of the lines."""
         for line in lines:
             if line.number not in self.understood and self._takes(line):
@@ -104,8 +116,8 @@ class DocumentReader(LineReader):
     def _takes(self, _line: TextLine) -> bool:
         return False
 
-    def read(self, lines: Sequence[TextLine]) -> Reading:
+    def reading(self, lines: Sequence[TextLine]) -> Reading:
         """Return the content of the objects, then of the other lines."""
         for printed in objects(lines):
             self.understood |= self._document(printed)
-        return super().read(lines)
+        return super().reading(lines)

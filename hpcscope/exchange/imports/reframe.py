@@ -18,18 +18,18 @@ from hpcscope.exchange.imports.objects import Printed, elements, mapping
 from hpcscope.exchange.imports.quantities import measured
 from hpcscope.exchange.imports.reader import DocumentReader
 
-TITLE = "ReFrame"
-BEGINS = ()
 _NAME = "application.reframe"
 _VARIABLE = re.compile(r'\s*"([^":]+:[^":]+:[^":]+)": \[')
 
 
-def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines contain a session object."""
-    return any(line.text.lstrip(" \t{").startswith('"session_info"') for line in lines)
+class _Reader(DocumentReader):
+    TITLE = "ReFrame"
 
+    @classmethod
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether the lines contain a session object."""
+        return any(line.text.lstrip(" \t{").startswith('"session_info"') for line in lines)
 
-class _ReframeReader(DocumentReader):
     def _document(self, printed: Printed) -> set[int]:
         session = mapping(printed.value, "session_info")
         if not session:
@@ -63,13 +63,10 @@ class _ReframeReader(DocumentReader):
             "environment": str(case.get("environ") or "unknown"),
         }
         benchmark = declared(
-            _NAME, TITLE, f"a test of {TITLE}", [metric], [setting(*pair) for pair in settings.items()]
+            _NAME, self.TITLE, f"a test of {self.TITLE}", [metric], [setting(*pair) for pair in settings.items()]
         )
         tasks = case.get("num_tasks")
         ranks = tasks if isinstance(tasks, int) and tasks > 0 else None
         wrong = case.get("result") == "fail" and case.get("fail_phase") != "performance"
         failure = str(case.get("fail_reason") or "failed") if wrong else ""
         self.add(benchmark, settings, ranks, basic, line, failure=failure)
-
-
-read = _ReframeReader.reading

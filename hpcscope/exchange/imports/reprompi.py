@@ -19,11 +19,9 @@ from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside, Statistic
 
-TITLE = "ReproMPI"
 _SETTING = re.compile(r"#@(\w+)=(.*?)\s*$")
 _NUMBERS = ("nprocs", "datatype_size_bytes")
 _COMMAND = re.compile(r"# ?Command-Line Arguments:")
-BEGINS = (_COMMAND,)
 _HEAD = re.compile(r"\s*(process\s+)?test\s+(nrep\s+)?(count|msize)\s")
 _BEGAN = re.compile(r"# Benchmark started at (\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})\s*$")
 _REVISION = re.compile(r"reproMPIcommitSHA1")
@@ -69,13 +67,16 @@ class PrintedCase:
     """Local start and end, and global start and end, by repetition and process."""
 
 
-def claims(lines: Sequence[TextLine]) -> bool:
-    """Return whether the lines contain settings of the program."""
-    settings = {match[1] for line in lines if (match := _SETTING.match(line.text))}
-    return {"nprocs", "runtime_type"} <= settings or any("reproMPI" in one for one in settings)
+class _Reader(LineReader):
+    TITLE = "ReproMPI"
+    BEGINS = (_COMMAND,)
 
+    @classmethod
+    def claims(cls, lines: Sequence[TextLine]) -> bool:
+        """Return whether the lines contain settings of the program."""
+        settings = {match[1] for line in lines if (match := _SETTING.match(line.text))}
+        return {"nprocs", "runtime_type"} <= settings or any("reproMPI" in one for one in settings)
 
-class _ReprompiReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self._settings: dict[str, str] = {}
@@ -139,7 +140,7 @@ class _ReprompiReader(LineReader):
             self.close()
             self._case = PrintedCase(line.number, row["test"], count)
         if row.get("errorcode", "0") != "0":
-            self.differences[f"{TITLE}: repetitions that began late are left out"] = None
+            self.differences[f"{self.TITLE}: repetitions that began late are left out"] = None
         elif "process" in row:
             clocks = [
                 number(row[column]) for column in self._columns if column.endswith(("tstart_sec", "tend_sec"))
@@ -198,14 +199,13 @@ class _ReprompiReader(LineReader):
             return known, {}
         if known is not None and not moved and not other:
             if test in _REDUCTIONS and said.get("datatype") != "MPI_DOUBLE":
-                self.differences[f"{TITLE}: reductions sum {said.get('datatype')}, Scope sums MPI_DOUBLE"] = None
+                self.differences[f"{self.TITLE}: reductions sum {said.get('datatype')}, Scope sums MPI_DOUBLE"] = (
+                    None
+                )
             return known, {"message_bytes": message_bytes}
         name = f"mpi.reprompi_{slug(test.removeprefix('MPI_'))}"
         settings: dict[str, Value] = {name: said[name] for name in ("operation", "root_proc") if name in said}
         parameters = [MESSAGE_SIZE, *(setting(key, str(value)) for key, value in settings.items())]
         time_ = TIME.model_copy(update={"quantity": "time", "definition": "max_rank"})
-        self.benchmarks.append(declared(name, f"ReproMPI {test}", f"{test} of {TITLE}", [time_], parameters))
+        self.benchmarks.append(declared(name, f"ReproMPI {test}", f"{test} of {self.TITLE}", [time_], parameters))
         return name, {**settings, "message_bytes": message_bytes}
-
-
-read = _ReprompiReader.reading

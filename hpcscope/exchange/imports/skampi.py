@@ -11,11 +11,9 @@ import re
 from hpcscope.catalog.benchmark import Value
 from hpcscope.exchange.imports import TIME, MixedRunsError, declared, parameter, setting, slug
 from hpcscope.exchange.imports.lines import TextLine, number
-from hpcscope.exchange.imports.reader import LineReader, claiming
+from hpcscope.exchange.imports.reader import LineReader
 
-TITLE = "SKaMPI"
 _TITLE = re.compile(r"# SKaMPI Version (\d[\w.]*)")
-BEGINS = (_TITLE,)
 _BEGIN = re.compile(r'# begin result "(.*)"\s*$')
 _END = re.compile(r"# end result ")
 _STARTED = re.compile(r"# Started at (\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})\s*$")
@@ -31,10 +29,11 @@ _QUANTILES = 8
 """For this many processes or more, a script may print quantiles instead of the time of each process."""
 
 
-claims = claiming(_TITLE, _BEGIN)
+class _Reader(LineReader):
+    TITLE = "SKaMPI"
+    BEGINS = (_TITLE,)
+    CLAIMS = (_TITLE, _BEGIN)
 
-
-class _SkampiReader(LineReader):
     _result = ""
     """Name of the result that is being read."""
 
@@ -64,12 +63,11 @@ class _SkampiReader(LineReader):
         ranks = int(nodes[1]) if nodes else processes if 0 < processes < _QUANTILES else None
         of = TIME.model_copy(update={"quantity": "time", "definition": "max_rank"})
         title = f"SKaMPI {self._result}"
-        benchmark = declared(f"mpi.skampi_{slug(self._result)}", title, f"{self._result} of {TITLE}", [of], where)
+        benchmark = declared(
+            f"mpi.skampi_{slug(self._result)}", title, f"{self._result} of {self.TITLE}", [of], where
+        )
         parameters: dict[str, Value] = {**settings, "message_bytes": int(row["size"])}
         further = {"definition": "max_rank", "repetitions": int(row["n"]) or None}
         self.add(benchmark, parameters, ranks, number(row["time"], -6), line, "mean", **further)
-        self.differences[f"{TITLE}: a time is the mean of the middle half of the repetitions"] = None
-        self.differences[f"{TITLE}: standard errors and the times of single ranks are left out"] = None
-
-
-read = _SkampiReader.reading
+        self.differences[f"{self.TITLE}: a time is the mean of the middle half of the repetitions"] = None
+        self.differences[f"{self.TITLE}: standard errors and the times of single ranks are left out"] = None

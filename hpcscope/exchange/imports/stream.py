@@ -11,22 +11,15 @@ from dataclasses import replace
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.exchange.imports import BANDWIDTH, TIME, PrintedFigure, declared, once, parameter
 from hpcscope.exchange.imports.lines import TextLine, number
-from hpcscope.exchange.imports.reader import LineReader, claiming
+from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside
 
-TITLE = "STREAM"
 KERNELS = {"Copy": "copy", "Scale": "scale", "Add": "add", "Triad": "triad"}
 BENCHMARK = "node.stream"
 SINGLE = "node.stream_single"
 """STREAM in 4-byte words, which Scope does not measure."""
 
 _TITLE = re.compile(r"\s*STREAM [Vv]ersion \$Revision: (\S+) \$")
-BEGINS = (
-    re.compile(r"\s*Double precision appears to have"),
-    re.compile(r"STREAM version "),
-    re.compile(r"\s*STREAM Version |This system uses \d+ bytes per"),
-)
-"""The first and `STREAM Version` are printed by stream.f, the others by stream.c."""
 _WORD = re.compile(r"(?:.*\D)?(\d+) bytes per (?:array element|DOUBLE PRECISION word)")
 _FACTS = {
     "bytes of a word": _WORD,
@@ -56,10 +49,16 @@ _SAID = re.compile(
 )
 
 
-claims = claiming(_TITLE, _HEAD)
+class _Reader(LineReader):
+    TITLE = "STREAM"
+    BEGINS = (
+        re.compile(r"\s*Double precision appears to have"),
+        re.compile(r"STREAM version "),
+        re.compile(r"\s*STREAM Version |This system uses \d+ bytes per"),
+    )
+    """The first and `STREAM Version` are printed by stream.f, the others by stream.c."""
+    CLAIMS = (_TITLE, _HEAD)
 
-
-class _StreamReader(LineReader):
     def __init__(self) -> None:
         super().__init__()
         self.benchmarks.append(_single())
@@ -112,9 +111,6 @@ class _StreamReader(LineReader):
                 times: dict[Beside, float] = {"mean": mean_s, "minimum": least_s, "maximum": most_s}
                 timed = replace(figure, metric=TIME.name, values=(least_s,), statistic="minimum", beside=times)
                 self.figures.append(timed)
-
-
-read = _StreamReader.reading
 
 
 def said(text: str) -> bool:
