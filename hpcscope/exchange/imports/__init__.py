@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import JsonValue
 
 from hpcscope.catalog.benchmark import Benchmark, Definition, Metric, Parameter, Value
+from hpcscope.catalog.declared import declared as of_scope
 from hpcscope.catalog.foreign import foreign
 from hpcscope.exchange.imports.lines import TextLine
 from hpcscope.plan.placement import Placement
@@ -36,7 +37,7 @@ _HELPERS = ("exported", "lines", "objects", "quantities", "reader")
 
 @dataclass(frozen=True)
 class PrintedFigure:
-    """A value of a case as it was printed, in the unit of its metric."""
+    """A value of a case as it was printed, in the unit of its metric; without a value, the case alone."""
 
     benchmark: str
     """A Scope benchmark that measures the same, else a benchmark that the reading declares."""
@@ -45,10 +46,10 @@ class PrintedFigure:
     ranks: int | None
     """None if the program does not print the number of ranks; the user is then asked for it."""
     metric: str
-    values: tuple[float, ...]
+    values: tuple[float, ...] = ()
     """A single value, or the values of all repetitions if the statistic is `each`."""
-    statistic: Statistic
-    line: int
+    statistic: Statistic = "each"
+    line: int = 0
     definition: Definition | None = None
     """Definition of the measured time; None means the metric's own. `observed` metrics have no definition."""
     repetitions: int | None = None
@@ -173,6 +174,11 @@ def declared(
 ) -> Benchmark:
     """Return the declaration of a foreign benchmark, whose name begins with a level, as in `mpi.osu_ibcast`."""
     return foreign(name, title, summary, metrics, parameters, reason="a benchmark of another program")
+
+
+def collective(routine: str) -> str | None:
+    """Return the Scope benchmark of a collective, such as `MPI_Bcast`; None if there is none."""
+    return next((binding.benchmark.name for binding in of_scope().bound_to(routine)), None)
 
 
 def setting(name: str, value: str, default: str = "unknown", bare: bool = False) -> Parameter:

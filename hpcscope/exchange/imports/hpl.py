@@ -130,9 +130,7 @@ def case(n: int, block: int, grid: tuple[int, int], variant: tuple[str, int, int
         way |= {"swap": swap} if swap else {}
     else:
         way = {"look_ahead": depth, "broadcast": BROADCASTS[broadcast], "order": order}
-    return PrintedFigure(
-        BENCHMARK if plain else OTHER, {**problem, **way}, rows * columns, "", (0.0,), "each", line=1
-    )
+    return PrintedFigure(BENCHMARK if plain else OTHER, {**problem, **way}, rows * columns, "")
 
 
 def benchmark() -> Benchmark:

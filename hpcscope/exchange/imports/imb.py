@@ -9,14 +9,15 @@ root stays the same; before, repetitions ran back to back with a rotating root
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from hpcscope.catalog.benchmark import Benchmark, Definition, Value
+from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.exchange.imports import (
     BANDWIDTH,
     MESSAGE_SIZE,
     TIME,
     PrintedFigure,
+    collective,
     declared,
     metric,
     once,
@@ -55,37 +56,14 @@ _COLUMNS = {
     "mbytes/sec": BANDWIDTH,
     "msg/sec": metric("message_rate_per_s", "1/s", "message rate", "higher"),
 }
-_COLLECTIVES = {
-    "Allgather": "mpi.allgather",
-    "Allgatherv": "mpi.allgatherv",
-    "Allreduce": "mpi.allreduce",
-    "Alltoall": "mpi.alltoall",
-    "Alltoallv": "mpi.alltoallv",
-    "Barrier": "mpi.barrier",
-    "Bcast": "mpi.broadcast",
-    "Gather": "mpi.gather",
-    "Gatherv": "mpi.gatherv",
-    "Reduce": "mpi.reduce",
-    "Scatter": "mpi.scatter",
-    "Scatterv": "mpi.scatterv",
-}
-"""Collectives whose message sizes have the same meaning as in Scope."""
 _ROOTED = ("Bcast", "Gather", "Gatherv", "Reduce", "Scatter", "Scatterv")
 _SUMS = ("Allreduce", "Reduce")
+_COLLECTIVES = (*_ROOTED, *_SUMS, "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Barrier")
+"""Collectives whose message sizes have the same meaning as in Scope."""
 _WINDOW = 64
 _SIZE = "message_bytes"
 _WHOLE = ("#bytes", "#repetitions", "group", "msg/sec")
 _OFF = ("0", "off", "no", "disable")
-
-
-@dataclass(frozen=True)
-class Meaning:
-    """The case and metric of a column of a section."""
-
-    benchmark: str
-    metric: str
-    parameters: dict[str, Value] = field(default_factory=dict)
-    definition: Definition | None = None
 
 
 @dataclass
@@ -104,8 +82,8 @@ class Section:
     grid: str = ""
     """Process grid of a stencil: `2 x 2`."""
     columns: list[str] = field(default_factory=list)
-    meanings: dict[str, Meaning] = field(default_factory=dict)
-    """Meanings of the columns."""
+    cases: dict[str, PrintedFigure] = field(default_factory=dict)
+    """The case that each column measures."""
     rows: dict[str, int] = field(default_factory=dict)
     """Line number of each row, by what the row measures."""
 
@@ -163,7 +141,7 @@ class _Reader(LineReader):
         elif self._section is not None and (mode := _MODE.match(text)):
             self._section.mode = mode[1].lower()
         elif self._section is not None and _HEAD.match(text):
-            self._section.columns, self._section.meanings, self._section.rows = text.lower().split(), {}, {}
+            self._section.columns, self._section.cases, self._section.rows = text.lower().split(), {}, {}
         elif self._section is not None and self._section.columns and text.split()[0].isdigit():
             return self._row(self._section, line)
         elif summed := _SUMMED.match(text):
@@ -190,35 +168,32 @@ class _Reader(LineReader):
         columns = [name for name in row if name in _COLUMNS and not (timed and name in ("mbytes/sec", "msg/sec"))]
         defects = number(row.get("defects", "0"))
         for column in columns:
-            meaning = section.meanings.get(column) or self._meaning(section, column)
-            section.meanings[column] = meaning
+            case = section.cases.get(column) or self._case(section, column)
+            section.cases[column] = case
             value = _value(section, column, row[column])
             if value is None:
                 unknown = f"{self.TITLE} {section.version}: bandwidths are left out: MB may be 10^6 or 2^20 bytes"
                 self.differences[unknown] = None
                 continue
-            parameters = dict(meaning.parameters)
+            parameters = dict(case.parameters)
             if "#bytes" in row:
                 parameters[_SIZE] = int(row["#bytes"])
             if "group" in row:
                 parameters["group"] = int(row["group"])
-            self.figures.append(
-                PrintedFigure(
-                    benchmark=meaning.benchmark,
-                    parameters=parameters,
-                    ranks=section.ranks,
-                    metric=meaning.metric,
-                    values=(value,),
-                    statistic="mean",
-                    line=line.number,
-                    definition=meaning.definition,
-                    repetitions=int(row["#repetitions"]) or None,
-                    failure=f"{defects:g} defects" if defects else "",
-                )
+            figure = replace(
+                case,
+                parameters=parameters,
+                ranks=section.ranks,
+                values=(value,),
+                statistic="mean",
+                line=line.number,
+                repetitions=int(row["#repetitions"]) or None,
+                failure=f"{defects:g} defects" if defects else "",
             )
+            self.figures.append(figure)
         return True
 
-    def _meaning(self, section: Section, column: str) -> Meaning:
+    def _case(self, section: Section, column: str) -> PrintedFigure:
         known = _of_scope(section, column)
         if known is None:
             known, benchmark = _foreign(section, column)
@@ -239,7 +214,7 @@ def _value(section: Section, column: str, cell: str) -> float | None:
     return number(cell, 0 if column == "msg/sec" else -6)
 
 
-def _of_scope(section: Section, column: str) -> Meaning | None:
+def _of_scope(section: Section, column: str) -> PrintedFigure | None:
     """Return the Scope case that a column measures; None if Scope does not have it."""
     if section.part != "MPI-1" or section.groups > 1 or "off_cache" in section.options:
         return None
@@ -247,30 +222,33 @@ def _of_scope(section: Section, column: str) -> Meaning | None:
     if ("#bytes" in section.columns) == (name == "Barrier"):
         return None
     if name == "PingPong" and column == "t[usec]":
-        return Meaning("mpi.latency", "latency_s")
+        return PrintedFigure("mpi.latency", {}, 2, "latency_s")
     if name == "Sendrecv" and column == "t_max[usec]":
-        return Meaning("mpi.shift", "time_s", {"shift": 1, "call": "sendrecv"}, "max_rank")
+        shift: dict[str, Value] = {"shift": 1, "call": "sendrecv"}
+        return PrintedFigure("mpi.shift", shift, section.ranks, "time_s", definition="max_rank")
     if name == "Exchange" and column == "t_max[usec]":
-        return Meaning("mpi.neighbor_exchange", "time_s", {"dimensions": 1, "call": "nonblocking"}, "streaming")
+        ring: dict[str, Value] = {"dimensions": 1, "call": "nonblocking"}
+        return PrintedFigure("mpi.neighbor_exchange", ring, section.ranks, "time_s", definition="streaming")
     if name == "Uniband" and column in ("mbytes/sec", "msg/sec"):
-        wanted: dict[str, Value] = {"window": _WINDOW}
         benchmark = "mpi.bandwidth" if section.ranks == 2 else "mpi.message_rate"
-        return Meaning(benchmark, _COLUMNS[column].name, wanted)
-    if name not in _COLLECTIVES:
+        return PrintedFigure(benchmark, {"window": _WINDOW}, section.ranks, _COLUMNS[column].name)
+    known = collective(f"MPI_{name}") if name in _COLLECTIVES else None
+    if known is None:
         return None
+    case = PrintedFigure(known, {}, section.ranks, "time_s")
     if name == "Barrier" or not section.since_2017:
         # Repetitions run back to back with a rotating root.
         streaming = name not in _ROOTED and column == "t_max[usec]" and "sync" not in section.options
-        return Meaning(_COLLECTIVES[name], "time_s", {}, "streaming") if streaming else None
+        return replace(case, definition="streaming") if streaming else None
     if column != "t_avg[usec]" or section.options.get("sync", "1") in _OFF:
         return None
     if name in _ROOTED and section.options.get("root_shift", "0") not in _OFF:
         return None
-    return Meaning(_COLLECTIVES[name], "time_s", {}, "mean_rank")
+    return replace(case, definition="mean_rank")
 
 
-def _foreign(section: Section, column: str) -> tuple[Meaning, Benchmark]:
-    """Return the meaning of a column that Scope lacks a benchmark for, and the suite's own declaration."""
+def _foreign(section: Section, column: str) -> tuple[PrintedFigure, Benchmark]:
+    """Return the case of a column that Scope lacks a benchmark for, and the suite's own declaration."""
     part = section.part.removeprefix("MPI-").removeprefix("IMB-").lower()
     part = {"": "", "1": "", "2": "ext_"}.get(part, f"{part}_")
     level = "storage" if part == "io_" else "mpi"
@@ -287,6 +265,5 @@ def _foreign(section: Section, column: str) -> tuple[Meaning, Benchmark]:
         parameters.append(parameter("group", "group", [0]))
     title = f"IMB {section.name.replace('_', ' ')}"
     of = _COLUMNS[column]
-    return Meaning(name, of.name, settings), declared(
-        name, title, f"{section.name} of {_Reader.TITLE}", [of], parameters
-    )
+    benchmark = declared(name, title, f"{section.name} of {_Reader.TITLE}", [of], parameters)
+    return PrintedFigure(name, settings, section.ranks, of.name), benchmark

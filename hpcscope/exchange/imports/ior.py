@@ -106,9 +106,7 @@ class _Test:
             return None
         own = self._own(access, segments)
         if own is None:
-            return PrintedFigure(
-                f"storage.ior_{access}", self._foreign(transfer, block, segments), tasks, "", (), "each", 1
-            )
+            return PrintedFigure(f"storage.ior_{access}", self._foreign(transfer, block, segments), tasks, "")
         sizes: dict[str, Value] = {
             "file_bytes": block * segments,
             "transfer_bytes": transfer,
@@ -117,7 +115,7 @@ class _Test:
         strided: dict[str, Value] = (
             {"layout": "strided", "block_bytes": block} if own["layout"] == "strided" else {}
         )
-        return PrintedFigure(f"storage.{access}", {**own, **sizes, **strided}, tasks, "", (), "each", 1)
+        return PrintedFigure(f"storage.{access}", {**own, **sizes, **strided}, tasks, "")
 
     def _own(self, access: str, segments: int) -> dict[str, Value] | None:
         """Return the parameters of Scope's equivalent case; None if Scope does not have one."""

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from hpcscope.catalog.benchmark import Benchmark, Definition, Value
 from hpcscope.exchange.imports import (
+    BANDWIDTH,
     MESSAGE_SIZE,
+    TIME,
     MixedRunsError,
     PrintedFigure,
     declared,
@@ -73,55 +75,29 @@ _REDUCTIONS = ("mpi.allreduce", "mpi.reduce")
 _SIZE = "message_bytes"
 
 
-@dataclass(frozen=True)
-class Column:
-    """The metric in a column, for a benchmark of this suite."""
-
-    metric: str
-    unit: str
-    label: str
-    exponent: int = 0
-    """Power of ten from the printed unit to the base unit."""
-    better: str = "lower"
-
-
 _COLUMNS = {
-    "latency": Column("time_s", "s", "time", _US),
-    "avg latency": Column("time_s", "s", "time, mean over ranks", _US),
-    "min latency": Column("fastest_rank_s", "s", "time of the fastest rank", _US),
-    "max latency": Column("slowest_rank_s", "s", "time of the slowest rank", _US),
-    "bandwidth": Column("bandwidth_bytes_per_s", "B/s", "bandwidth", _MB, "higher"),
-    "bi-bandwidth": Column("bandwidth_bytes_per_s", "B/s", "bandwidth", _MB, "higher"),
-    "mb/s": Column("bandwidth_bytes_per_s", "B/s", "bandwidth", _MB, "higher"),
-    "messages/s": Column("message_rate_per_s", "1/s", "message rate", 0, "higher"),
-    "overall": Column("overall_s", "s", "time with computation", _US),
-    "compute": Column("computation_s", "s", "computation", _US),
-    "coll. init": Column("start_s", "s", "starting call", _US),
-    "mpi_test": Column("test_s", "s", "MPI_Test", _US),
-    "mpi_wait": Column("wait_s", "s", "MPI_Wait", _US),
-    "pure comm.": Column("time_s", "s", "time without computation, mean over ranks", _US),
-    "min comm.": Column("fastest_rank_s", "s", "time of the fastest rank", _US),
-    "max comm.": Column("slowest_rank_s", "s", "time of the slowest rank", _US),
-    "overlap": Column("overlap_share", "1", "overlap", -2, "higher"),
+    "latency": (TIME, _US),
+    "avg latency": (metric("time_s", "s", "time, mean over ranks"), _US),
+    "min latency": (metric("fastest_rank_s", "s", "time of the fastest rank"), _US),
+    "max latency": (metric("slowest_rank_s", "s", "time of the slowest rank"), _US),
+    "bandwidth": (BANDWIDTH, _MB),
+    "bi-bandwidth": (BANDWIDTH, _MB),
+    "mb/s": (BANDWIDTH, _MB),
+    "messages/s": (metric("message_rate_per_s", "1/s", "message rate", "higher"), 0),
+    "overall": (metric("overall_s", "s", "time with computation"), _US),
+    "compute": (metric("computation_s", "s", "computation"), _US),
+    "coll. init": (metric("start_s", "s", "starting call"), _US),
+    "mpi_test": (metric("test_s", "s", "MPI_Test"), _US),
+    "mpi_wait": (metric("wait_s", "s", "MPI_Wait"), _US),
+    "pure comm.": (metric("time_s", "s", "time without computation, mean over ranks"), _US),
+    "min comm.": (metric("fastest_rank_s", "s", "time of the fastest rank"), _US),
+    "max comm.": (metric("slowest_rank_s", "s", "time of the slowest rank"), _US),
+    "overlap": (metric("overlap_share", "1", "overlap", "higher"), -2),
 }
-_STARTUP = {
-    "fastest_rank_s": "time of the fastest rank",
-    "slowest_rank_s": "time of the slowest rank",
-    "time_s": "time, mean over ranks",
-}
+"""Metric of each column, and power of ten from the printed unit to its unit."""
+_STARTUP = ("min latency", "max latency", "avg latency")
 _BESIDE: dict[str, Beside] = {"5": "p05", "25": "p25", "75": "p75", "95": "p95", "99": "p99"}
 _PERCENTILE = re.compile(r"p(\d+) tail (?:lat|bw)$")
-
-
-@dataclass(frozen=True)
-class Meaning:
-    """The Scope case and metric of a table column."""
-
-    benchmark: str
-    metric: str
-    parameters: dict[str, Value] = field(default_factory=dict)
-    ranks: int | None = None
-    definition: Definition | None = None
 
 
 @dataclass
@@ -140,8 +116,8 @@ class PrintedTable:
     """Quantity in the columns of a table over window sizes."""
     profiles: dict[str, int] = field(default_factory=dict)
     """Line number of each of these tables."""
-    meanings: dict[str, Meaning] = field(default_factory=dict)
-    """Meanings of the columns."""
+    cases: dict[str, PrintedFigure] = field(default_factory=dict)
+    """The case that each column measures."""
     last: int = -1
     """Size of the previous row; sizes increase."""
 
@@ -260,23 +236,19 @@ class _Reader(LineReader):
         for column, cell in measured.items():
             if column not in _COLUMNS:
                 return False
-            meaning = table.meanings.get(column) or self._meaning(table, column)
-            table.meanings[column] = meaning
-            self.figures.append(
-                PrintedFigure(
-                    benchmark=meaning.benchmark,
-                    parameters={**meaning.parameters, **where},
-                    ranks=meaning.ranks,
-                    metric=meaning.metric,
-                    values=(number(cell, _COLUMNS[column].exponent),),
-                    statistic="mean",
-                    line=line.number,
-                    definition=meaning.definition,
-                    repetitions=repetitions or None,
-                    beside=beside if meaning.metric == "latency_s" else {},
-                    failure=failure,
-                )
+            case = table.cases.get(column) or self._case(table, column)
+            table.cases[column] = case
+            figure = replace(
+                case,
+                parameters={**case.parameters, **where},
+                values=(number(cell, _COLUMNS[column][1]),),
+                statistic="mean",
+                line=line.number,
+                repetitions=repetitions or None,
+                beside=beside if case.metric == "latency_s" else {},
+                failure=failure,
             )
+            self.figures.append(figure)
         return True
 
     def _row_of_windows(self, table: PrintedTable, line: TextLine) -> bool:
@@ -286,20 +258,19 @@ class _Reader(LineReader):
         if not whole or not table.pairs:
             return False
         self.missing["the number of repetitions"] = None
-        of = _COLUMNS[table.profile]
+        of, exponent = _COLUMNS[table.profile]
         for window, cell in zip(table.windows, cells, strict=True):
-            self.figures.append(
-                PrintedFigure(
-                    benchmark="mpi.message_rate",
-                    parameters={"window": window, _SIZE: int(size)},
-                    ranks=2 * table.pairs,
-                    metric=of.metric,
-                    values=(number(cell, of.exponent),),
-                    statistic="mean",
-                    line=line.number,
-                    definition="mean_rank",
-                )
+            figure = PrintedFigure(
+                benchmark="mpi.message_rate",
+                parameters={"window": window, _SIZE: int(size)},
+                ranks=2 * table.pairs,
+                metric=of.name,
+                values=(number(cell, exponent),),
+                statistic="mean",
+                line=line.number,
+                definition="mean_rank",
             )
+            self.figures.append(figure)
         return True
 
     def _percentile(self, column: str, cell: str, table: PrintedTable, beside: dict[Beside, float]) -> None:
@@ -309,7 +280,7 @@ class _Reader(LineReader):
         else:
             self.differences[f"{self.TITLE}: {column.capitalize()} is left out"] = None
 
-    def _meaning(self, table: PrintedTable, column: str) -> Meaning:
+    def _case(self, table: PrintedTable, column: str) -> PrintedFigure:
         known = _point_to_point(table, column) or _collective(table, column)
         if known is None:
             known, benchmark = _foreign(table, column)
@@ -322,19 +293,17 @@ class _Reader(LineReader):
         return known
 
     def _startup(self, match: re.Match[str], line: TextLine) -> None:
-        name = "mpi.osu_init"
-        metrics = [metric(one, "s", label) for one, label in _STARTUP.items()]
-        self.benchmarks.append(declared(name, "OSU MPI_Init", "the time of MPI_Init", metrics))
-        for one, cell in zip(_STARTUP, (match[2], match[3], match[4]), strict=True):
-            self.figures.append(
-                PrintedFigure(
-                    name, {}, int(match[1]), one, (number(cell, -3),), "mean", line.number, repetitions=1
-                )
-            )
+        metrics = [_COLUMNS[column][0] for column in _STARTUP]
+        benchmark = declared("mpi.osu_init", "OSU MPI_Init", "the time of MPI_Init", metrics)
+        self.benchmarks.append(benchmark)
+        for of, cell in zip(metrics, match.groups()[1:], strict=True):
+            values, ranks = (number(cell, -3),), int(match[1])
+            figure = PrintedFigure(benchmark.name, {}, ranks, of.name, values, "mean", line.number, repetitions=1)
+            self.figures.append(figure)
 
 
-def _foreign(table: PrintedTable, column: str) -> tuple[Meaning, Benchmark]:
-    """Return the meaning of a column that Scope lacks a benchmark for, and the suite's own declaration."""
+def _foreign(table: PrintedTable, column: str) -> tuple[PrintedFigure, Benchmark]:
+    """Return the case of a column that Scope lacks a benchmark for, and the suite's own declaration."""
     name = f"mpi.osu_{slug(table.operation)}"
     settings = {key: value for key, value in table.settings.items() if key != "datatype"}
     if table.window is not None:
@@ -345,38 +314,42 @@ def _foreign(table: PrintedTable, column: str) -> tuple[Meaning, Benchmark]:
         settings |= {"sender": where, "receiver": where}
     if "transmit size" in table.columns:
         settings["datatype"] = "derived"
-    of = _COLUMNS[column]
+    of = _COLUMNS[column][0]
     parameters = [setting(key, value, _DEFAULTS.get(key, "unknown")) for key, value in settings.items()]
     if "size" in table.columns:
         parameters.insert(0, MESSAGE_SIZE)
     title = f"OSU {table.title}"
-    metrics = [metric(of.metric, of.unit, of.label, of.better)]
     ranks = 2 if _TWO_RANKS.match(table.operation.removeprefix("python mpi ")) else None
-    meaning = Meaning(name, of.metric, dict(settings), 2 * table.pairs if table.pairs else ranks)
-    return meaning, declared(name, title, f"{title} of {_Reader.TITLE}", metrics, parameters)
+    case = PrintedFigure(name, dict(settings), 2 * table.pairs if table.pairs else ranks, of.name)
+    return case, declared(name, title, f"{title} of {_Reader.TITLE}", [of], parameters)
 
 
-def _point_to_point(table: PrintedTable, column: str) -> Meaning | None:
+def _point_to_point(table: PrintedTable, column: str) -> PrintedFigure | None:
     """Return the Scope case of a column of a point-to-point program; None if Scope does not have it."""
     if not table.plain or "size" not in table.columns:
         return None
     operation = table.operation
     if operation == "latency" and column in ("latency", "avg latency"):
-        return Meaning("mpi.latency", "latency_s", ranks=2)
+        return PrintedFigure("mpi.latency", {}, 2, "latency_s")
     if operation == "latency persistent" and column in ("latency", "avg latency"):
-        return Meaning("mpi.persistent", "latency_s", ranks=2)
+        return PrintedFigure("mpi.persistent", {}, 2, "latency_s")
     if operation == "bandwidth" and column == "bandwidth":
-        return Meaning("mpi.bandwidth", "bandwidth_bytes_per_s", {"window": 64}, 2)
+        return PrintedFigure("mpi.bandwidth", {"window": 64}, 2, "bandwidth_bytes_per_s")
     if operation == "multiple bandwidth / message rate" and column in ("mb/s", "messages/s"):
         if not table.pairs or not table.window:
             return None
         # The time is the mean over the senders (calc_bw of osu_mbw_mr.c), not the time of the slowest sender.
-        wanted = {"window": table.window}
-        return Meaning("mpi.message_rate", _COLUMNS[column].metric, {**wanted}, 2 * table.pairs, "mean_rank")
+        return PrintedFigure(
+            "mpi.message_rate",
+            {"window": table.window},
+            2 * table.pairs,
+            _COLUMNS[column][0].name,
+            definition="mean_rank",
+        )
     return None
 
 
-def _collective(table: PrintedTable, column: str) -> Meaning | None:
+def _collective(table: PrintedTable, column: str) -> PrintedFigure | None:
     """Return the Scope case of a column of a collective; None if Scope does not have it."""
     call = "blocking"
     operation = table.operation.removesuffix(" latency")
@@ -392,7 +365,7 @@ def _collective(table: PrintedTable, column: str) -> Meaning | None:
         return None
     # Barriers run back to back: except for the first and the last, every rank takes as long as the slowest.
     definition: Definition = "streaming" if operation == "barrier" and call == "blocking" else "mean_rank"
-    return Meaning(benchmark, "time_s", {"call": call}, definition=definition)
+    return PrintedFigure(benchmark, {"call": call}, None, "time_s", definition=definition)
 
 
 def _columns(head: str) -> list[str]:

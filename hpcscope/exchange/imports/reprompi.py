@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hpcscope.catalog.benchmark import Definition, Value
-from hpcscope.exchange.imports import MESSAGE_SIZE, TIME, PrintedFigure, declared, once, setting, slug
+from hpcscope.exchange.imports import MESSAGE_SIZE, TIME, PrintedFigure, collective, declared, once, setting, slug
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside, Statistic
@@ -29,20 +29,9 @@ _SAID = re.compile(r"#(\t| ?MPI calls:|Message sizes:| Execution time: )")
 _DIGITS = 10
 _TIME = re.compile(rf"\d+[.,]\d{{{_DIGITS}}}$")
 
-_COLLECTIVES = {
-    "MPI_Allgather": "mpi.allgather",
-    "MPI_Allreduce": "mpi.allreduce",
-    "MPI_Alltoall": "mpi.alltoall",
-    "MPI_Barrier": "mpi.barrier",
-    "MPI_Bcast": "mpi.broadcast",
-    "MPI_Exscan": "mpi.exscan",
-    "MPI_Gather": "mpi.gather",
-    "MPI_Reduce": "mpi.reduce",
-    "MPI_Scan": "mpi.scan",
-    "MPI_Scatter": "mpi.scatter",
-}
 _REDUCTIONS = ("MPI_Allreduce", "MPI_Exscan", "MPI_Reduce", "MPI_Scan")
 _ROOTED = ("MPI_Bcast", "MPI_Gather", "MPI_Reduce", "MPI_Scatter")
+_COLLECTIVES = (*_REDUCTIONS, *_ROOTED, "MPI_Allgather", "MPI_Alltoall", "MPI_Barrier")
 _DEFINITIONS: dict[str, Definition] = {"local": "max_rank", "global": "global"}
 _BESIDE: dict[str, Beside] = {"mean_sec": "mean", "min_sec": "minimum", "max_sec": "maximum"}
 _SPREAD = ("var_sec", "stddev_sec")
@@ -192,7 +181,7 @@ class _Reader(LineReader):
         """Return the benchmark and the parameters of an operation; declare a benchmark if Scope has none."""
         said = self._settings
         message_bytes = count * int(said.get("datatype_size_bytes", "1"))
-        known = _COLLECTIVES.get(test)
+        known = collective(test) if test in _COLLECTIVES else None
         moved = test in _ROOTED and said.get("root_proc", "0") != "0"
         other = test in _REDUCTIONS and said.get("operation") != "MPI_SUM"
         if known == "mpi.barrier":
