@@ -128,34 +128,17 @@ def _jobs(printed: Printed) -> Iterator[PrintedFigure]:
             moved = _number(shown, "total_ios") > 0 or _number(shown, "io_bytes") > 0
             if moved and _number(shown, "runtime") > 0:
                 case = _own(options, direction, shown, alone) or _foreign(job, options, direction, seen[who])
-                yield from _figures(case, shown, old, line, _failure(job))
+                yield from _figures(replace(case, line=line, failure=_failure(job)), shown, old)
         seen[who] += 1
 
 
-def _figures(
-    case: tuple[str, dict[str, Value], int], shown: Mapping[str, Any], old: bool, line: int, failure: str
-) -> Iterator[PrintedFigure]:
-    benchmark, parameters, ranks = case
-
-    def one(name: str, value: float, **further: Any) -> PrintedFigure:
-        return PrintedFigure(
-            benchmark,
-            parameters,
-            ranks,
-            name,
-            (value,),
-            further.pop("statistic", "each"),
-            line,
-            failure=failure,
-            **further,
-        )
-
+def _figures(case: PrintedFigure, shown: Mapping[str, Any], old: bool) -> Iterator[PrintedFigure]:
     rate = _number(shown, "bw_bytes") or _number(shown, "bw") * _KIB
-    yield one("bandwidth_bytes_per_s", rate)
-    yield one("time_s", _number(shown, "runtime") / 1000)
-    if not benchmark.startswith("storage.fio_"):
+    yield replace(case, metric="bandwidth_bytes_per_s", values=(rate,))
+    yield replace(case, metric="time_s", values=(_number(shown, "runtime") / 1000,))
+    if not case.benchmark.startswith("storage.fio_"):
         return
-    yield one("operations_per_s", _number(shown, "iops"))
+    yield replace(case, metric="operations_per_s", values=(_number(shown, "iops"),))
     latency, per_s = (mapping(shown, "clat"), 1e6) if old else (mapping(shown, "clat_ns"), 1e9)
     percentiles = mapping(latency, "percentile")
     if _number(latency, "mean") > 0 and (median := _number(percentiles, "50.000000")) > 0:
@@ -168,12 +151,13 @@ def _figures(
             name: _number(percentiles, key) / per_s for key, name in _PERCENTILES.items() if key in percentiles
         }
         count = int(_number(shown, "total_ios")) or None
-        yield replace(one("latency_s", median / per_s), statistic="median", repetitions=count, beside=beside)
+        timed = replace(case, metric="latency_s", values=(median / per_s,), statistic="median")
+        yield replace(timed, repetitions=count, beside=beside)
 
 
 def _own(
     options: Mapping[str, Any], direction: str, shown: Mapping[str, Any], alone: bool
-) -> tuple[str, dict[str, Value], int] | None:
+) -> PrintedFigure | None:
     """Return Scope's case for a plain read; None if it is not a plain read or that is not known."""
     order = {"read": "sequential", "randread": "random"}.get(str(options.get("rw", options.get("readwrite", ""))))
     size = _size(options.get("size", options.get("filesize")))
@@ -192,25 +176,20 @@ def _own(
     )
     if not plain:
         return None
-    return (
-        "storage.read",
-        {
-            "interface": "posix",
-            "file": "per_process",
-            "layout": "segmented",
-            "order": order,
-            "file_bytes": size,
-            "transfer_bytes": block,
-            "buffer_bytes": block,
-            "cache": "direct" if options.get("direct", "0") == "1" else "dropped",
-        },
-        processes,
-    )
+    parameters: dict[str, Value] = {
+        "interface": "posix",
+        "file": "per_process",
+        "layout": "segmented",
+        "order": order,
+        "file_bytes": size,
+        "transfer_bytes": block,
+        "buffer_bytes": block,
+        "cache": "direct" if options.get("direct", "0") == "1" else "dropped",
+    }
+    return PrintedFigure("storage.read", parameters, processes, "")
 
 
-def _foreign(
-    job: Mapping[str, Any], options: Mapping[str, Any], direction: str, process: int
-) -> tuple[str, dict[str, Value], int]:
+def _foreign(job: Mapping[str, Any], options: Mapping[str, Any], direction: str, process: int) -> PrintedFigure:
     said = " ".join(
         f"{name}={value}" if value else name
         for name, value in options.items()
@@ -223,7 +202,7 @@ def _foreign(
         "transfer_bytes": _size(options.get("bs", options.get("blocksize"))) or 0,
         "process": process,
     }
-    return f"storage.fio_{direction}", parameters, _size(options.get("numjobs", "1")) or 1
+    return PrintedFigure(f"storage.fio_{direction}", parameters, _size(options.get("numjobs", "1")) or 1, "")
 
 
 def _failure(job: Mapping[str, Any]) -> str:

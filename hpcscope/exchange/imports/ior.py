@@ -7,15 +7,14 @@ become `storage.ior_write` and `storage.ior_read`.
 """
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.errors import UsageError
-from hpcscope.exchange.imports import PrintedFigure, declared, metric, once, parameter
-from hpcscope.exchange.imports.lines import TextLine, number
+from hpcscope.exchange.imports import BANDWIDTH, TIME, PrintedFigure, declared, once, parameter
+from hpcscope.exchange.imports.lines import TextLine, number, words
 from hpcscope.exchange.imports.objects import Printed, mapping, objects
 from hpcscope.exchange.imports.reader import DocumentReader
 from hpcscope.samples.records import Beside
@@ -251,7 +250,10 @@ class _Reader(DocumentReader):
     def close(self) -> None:
         """Add the values of all tests."""
         self.figures = [figure for test in [*self._documented, *self._tests] for figure in test.figures()]
-        self.benchmarks = _benchmarks(self.figures)
+        for access in ACCESSES:
+            name = f"storage.ior_{access}"
+            if cases := [printed.parameters for printed in self.figures if printed.benchmark == name]:
+                self.benchmarks.append(_benchmark(access, cases))
 
 
 def _row(test: _Test, row: re.Match[str], columns: Sequence[str], line: int) -> None:
@@ -319,21 +321,14 @@ def _results(value: object) -> Iterator[Mapping[str, Any]]:
         yield value
 
 
-def _words(command: str) -> list[str]:
-    try:
-        return shlex.split(command)
-    except ValueError:
-        return command.split()
-
-
 def _others(command: str) -> str:
     """Return the options that the other parameters do not cover."""
-    words = iter(_words(command)[1:])
+    rest = iter(words(command)[1:])
     found = []
-    for word in words:
+    for word in rest:
         if word in ("-o", "-a", "-b", "-t", "-s", "-i"):
-            next(words, "")
-        elif word == "-O" and (value := next(words, "")).startswith("summaryFormat="):
+            next(rest, "")
+        elif word == "-O" and (value := next(rest, "")).startswith("summaryFormat="):
             continue
         elif word == "-O":
             found += [word, value]
@@ -344,13 +339,13 @@ def _others(command: str) -> str:
 
 def _given(command: str) -> set[str] | None:
     """Return the options of a command line; None if one of them makes the test differ from Scope's cases."""
-    words = iter(_words(command)[1:])
+    rest = iter(words(command)[1:])
     given: set[str] = set()
-    for word in words:
+    for word in rest:
         if word == "--posix.odirect":
             given.add("B")
         elif re.fullmatch(r"-[A-Za-z]", word) and word[1] in _VALUED:
-            value = next(words, "")
+            value = next(rest, "")
             if word == "-O" and value not in ("useO_DIRECT=1",) and not value.startswith("summaryFormat="):
                 return None
             given |= {word[1], value} if word == "-O" else {word[1]}
@@ -363,38 +358,23 @@ def _given(command: str) -> set[str] | None:
     return given or None
 
 
-def _benchmarks(figures: Sequence[PrintedFigure]) -> list[Benchmark]:
-    """Return the declarations for tests that Scope does not have."""
-    benchmarks = []
-    for access in ACCESSES:
-        name = f"storage.ior_{access}"
-        cases = [printed.parameters for printed in figures if printed.benchmark == name]
-        plain = {
-            "api": "POSIX",
-            "file": "shared",
-            "order": "sequential",
-            "tasks": "no tasks offsets",
-            "options": "none",
-        }
-        sizes = {"transfer_bytes": "transfers of {} B", "block_bytes": "blocks of {} B"}
-        if cases:
-            benchmarks.append(
-                declared(
-                    name,
-                    f"IOR {access}",
-                    "a test of IOR that Scope does not have",
-                    [metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"), metric("time_s", "s", "time")],
-                    [
-                        *(
-                            parameter(word, word, [usual, *(case[word] for case in cases)])
-                            for word, usual in plain.items()
-                        ),
-                        *(
-                            parameter(name, name, [0], "B", "size").model_copy(update={"words": [phrase]})
-                            for name, phrase in sizes.items()
-                        ),
-                        parameter("segments", "segments", [1]),
-                    ],
-                )
-            )
-    return benchmarks
+def _benchmark(access: str, cases: Sequence[Mapping[str, Value]]) -> Benchmark:
+    """Return the declaration for tests that Scope does not have."""
+    plain = {
+        "api": "POSIX",
+        "file": "shared",
+        "order": "sequential",
+        "tasks": "no tasks offsets",
+        "options": "none",
+    }
+    parameters = [parameter(word, word, [usual, *(case[word] for case in cases)]) for word, usual in plain.items()]
+    for name, phrase in (("transfer_bytes", "transfers of {} B"), ("block_bytes", "blocks of {} B")):
+        size = parameter(name, name, [0], "B", "size")
+        parameters.append(size.model_copy(update={"words": [phrase]}))
+    return declared(
+        f"storage.ior_{access}",
+        f"IOR {access}",
+        "a test of IOR that Scope does not have",
+        [BANDWIDTH, TIME],
+        [*parameters, parameter("segments", "segments", [1])],
+    )

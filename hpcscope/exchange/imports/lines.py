@@ -1,6 +1,7 @@
 """Lines of an output as the program wrote them, without additions of terminals, launchers and other systems."""
 
 import re
+import shlex
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import NamedTuple
@@ -74,6 +75,14 @@ def number(text: str, exponent: int = 0) -> float:
     plain = text.replace(",", ".")
     value = float(plain)
     return float(Decimal(plain).scaleb(exponent)) if exponent else value
+
+
+def words(command: str) -> list[str]:
+    """Return the words of a printed command line, which may be truncated inside quotation marks."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
 
 
 def _without(lines: list[TextLine], prefix: re.Pattern[str], share: float) -> list[TextLine]:

@@ -6,12 +6,11 @@ for the plain sequence in one directory or one directory per process; other rate
 """
 
 import re
-import shlex
 from collections.abc import Sequence
 
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.exchange.imports import PrintedFigure, declared, metric, once, parameter
-from hpcscope.exchange.imports.lines import TextLine, number
+from hpcscope.exchange.imports.lines import TextLine, number, words
 from hpcscope.exchange.imports.reader import LineReader
 
 BENCHMARK = "storage.metadata"
@@ -121,13 +120,9 @@ class _Reader(LineReader):
 
 def _options(command: str) -> dict[str, str]:
     """Return the options of a command line with their values, which are empty for options without a value."""
-    try:
-        words = shlex.split(command)[1:]
-    except ValueError:
-        words = command.split()[1:]
     options: dict[str, str] = {}
     last = ""
-    for word in words:
+    for word in words(command)[1:]:
         if word.startswith("-") and not word[1:].isdigit():
             last, _, value = word.partition("=")
             options[last] = value

@@ -9,11 +9,10 @@ of the two versions.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from hpcscope.catalog.benchmark import Benchmark, Value
-from hpcscope.exchange.imports import PrintedFigure, declared, metric, parameter, setting
+from hpcscope.exchange.imports import BANDWIDTH, MESSAGE_SIZE, PrintedFigure, declared, metric, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Statistic
@@ -80,17 +79,15 @@ class _Reader(LineReader):
         self._settings = Preamble()
 
     def _takes(self, line: TextLine) -> bool:
-        if found := _row(line.text):
+        if found := _found(line.text):
             version, row = found
             self.versions[version] = None
             self._settings.rows = True
             # Rows of `np.out` do not identify their program, whatever precedes them.
             of = self._settings if "n" in row.groupdict() else Preamble()
-            figures, benchmarks = _figure(of, version, row, line.number, self.differences)
-            self.figures += figures
-            self.benchmarks += benchmarks
             if not of.said:
                 self.missing["the transport and the mode (np.out has neither)"] = None
+            self._row(of, version, row.groupdict(), line.number)
             return True
         settings = Preamble() if self._settings.rows else self._settings
         if mode := next((mode for words, mode in _MODES.items() if line.text.startswith(words)), ""):
@@ -105,8 +102,45 @@ class _Reader(LineReader):
         settings.said, self._settings = True, settings
         return True
 
+    def _row(self, settings: Preamble, version: str, cells: Mapping[str, str], line: int) -> None:
+        """Add the time and the rate of a row."""
+        best = version == "3"
+        if best:
+            self.differences[f"{self.TITLE} 3: the time is from the best trial"] = None
+            size, seconds = int(cells["size"]), number(cells["time"], -6 if "unit" in cells else 0)
+            rate = number(cells["rate"]) * (2**20 if cells.get("unit") == "MBps" else 2**17)
+        elif "prefix" in cells:
+            size = round(number(cells["size"], _PREFIXES[cells["prefix"]]))
+            if cells["prefix"] in ("M", "G"):
+                self.differences[f"{self.TITLE} 5: sizes of 1 MB and more are printed with three decimals"] = None
+            seconds = number(cells["time"], _SECONDS[cells["second"]])
+            rate = number(cells["rate"], _PREFIXES[cells["unit"]]) / 8
+        else:
+            size, seconds, rate = int(cells["size"]), number(cells["time"], -6), number(cells["rate"], 9) / 8
+        case = self._case(settings, size)
+        timed = replace(case, values=(seconds,), statistic="minimum" if best else "mean", line=line)
+        self.figures.append(timed)
+        statistic: Statistic = "maximum" if best else "mean"
+        self.figures.append(replace(timed, metric=BANDWIDTH.name, values=(rate,), statistic=statistic))
 
-def _row(text: str) -> tuple[str, re.Match[str]] | None:
+    def _case(self, settings: Preamble, size: int) -> PrintedFigure:
+        """Return the case of a row, with the metric of its time: Scope's case, else NetPIPE's own."""
+        if settings.mode == "ping_pong" and settings.transport == "mpi":
+            return PrintedFigure("mpi.latency", {_SIZE: size}, 2, "latency_s")
+        if settings.mode == "ping_pong" and settings.transport == "tcp":
+            # The program sets TCP_NODELAY, and its reads wait in the kernel.
+            way = {"protocol": "tcp", "wait": "blocking", "nodelay": "on"}
+            return PrintedFigure("network.latency", {**way, _SIZE: size}, 2, "latency_s")
+        said = {"transport": settings.transport, "mode": settings.mode if settings.said else "unknown"}
+        of = [metric("time_s", "s", "time of a message"), BANDWIDTH]
+        where = [MESSAGE_SIZE, *(setting(key, value) for key, value in said.items())]
+        summary = f"the exchange of messages of {self.TITLE}"
+        self.benchmarks.append(declared("network.netpipe", self.TITLE, summary, of, where))
+        ranks = 1 if settings.transport == "memory" else 2
+        return PrintedFigure("network.netpipe", {**said, _SIZE: size}, ranks, "time_s")
+
+
+def _found(text: str) -> tuple[str, re.Match[str]] | None:
     """Return the version and the cells of a line; None if it is not a row."""
     if row := _PRINTED_3.match(text):
         return "3", row
@@ -130,66 +164,3 @@ def _agree(row: re.Match[str], unit: float, rate_step: float, second: float, tim
     least = (rate - rate_step) * (time - time_step)
     most = (rate + rate_step) * (time + time_step)
     return least * unit * second <= size <= most * unit * second
-
-
-def _figure(
-    settings: Preamble, version: str, row: re.Match[str], line: int, differences: dict[str, None]
-) -> tuple[list[PrintedFigure], list[Benchmark]]:
-    """Return the time and the rate of a row."""
-    cells = row.groupdict()
-    if version == "5" and "prefix" in cells:
-        size = round(number(cells["size"], _PREFIXES[cells["prefix"]]))
-        if cells["prefix"] in ("M", "G"):
-            differences[f"{_Reader.TITLE} 5: sizes of 1 MB and more are printed with three decimals"] = None
-        seconds = number(cells["time"], _SECONDS[cells["second"]])
-        rate = number(cells["rate"], _PREFIXES[cells["unit"]]) / 8
-    elif version == "5":
-        size, seconds, rate = int(cells["size"]), number(cells["time"], -6), number(cells["rate"], 9) / 8
-    else:
-        size = int(cells["size"])
-        seconds = number(cells["time"], -6 if "unit" in cells else 0)
-        rate = number(cells["rate"]) * (2**20 if cells.get("unit") == "MBps" else 2**17)
-    best = version == "3"
-    name, parameters, benchmarks = _named(settings)
-    if best:
-        differences[f"{_Reader.TITLE} 3: the time is from the best trial"] = None
-    of_time = "time_s" if benchmarks else "latency_s"
-    values: dict[str, tuple[float, Statistic]] = {
-        of_time: (seconds, "minimum" if best else "mean"),
-        "bandwidth_bytes_per_s": (rate, "maximum" if best else "mean"),
-    }
-    figures = [
-        PrintedFigure(
-            benchmark=name,
-            parameters={**parameters, _SIZE: size},
-            ranks=1 if settings.transport == "memory" else 2,
-            metric=one,
-            values=(value,),
-            statistic=statistic,
-            line=line,
-        )
-        for one, (value, statistic) in values.items()
-    ]
-    return figures, benchmarks
-
-
-def _named(settings: Preamble) -> tuple[str, dict[str, Value], list[Benchmark]]:
-    """Return a Scope benchmark with its parameters, else NetPIPE's own benchmark with its declaration."""
-    if settings.mode == "ping_pong" and settings.transport == "mpi":
-        return "mpi.latency", {}, []
-    if settings.mode == "ping_pong" and settings.transport == "tcp":
-        # The program sets TCP_NODELAY, and its reads wait in the kernel.
-        return "network.latency", {"protocol": "tcp", "wait": "blocking", "nodelay": "on"}, []
-    settings_ = {"transport": settings.transport, "mode": settings.mode if settings.said else "unknown"}
-    of = [
-        metric("time_s", "s", "time of a message"),
-        metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"),
-    ]
-    parameters = [parameter(_SIZE, "message size", [1], "B", role="size")]
-    parameters += [setting(key, value) for key, value in settings_.items()]
-    name = "network.netpipe"
-    return (
-        name,
-        dict(settings_),
-        [declared(name, _Reader.TITLE, f"the exchange of messages of {_Reader.TITLE}", of, parameters)],
-    )
