@@ -34,17 +34,7 @@ def table(runs: Sequence[Run]) -> tuple[list[str], list[list[Value | None]]]:
     rows: list[list[Value | None]] = []
     for run in runs:
         for summary in run.headlines:
-            facts = (
-                run.record.name,
-                hosts(run),
-                summary.origin,
-                summary.benchmark,
-                summary.label,
-                summary.ranks,
-                summary.transport,
-            )
-            values = [summary.parameters.get(name) for name in parameters]
-            rows.append(
-                [*facts, str(summary.placement), *values, *(getattr(summary, name) for name in FIGURES), summary.n]
-            )
+            facts = [run.record.name, hosts(run), *(getattr(summary, name) for name in FACTS[2:-1])]
+            given = [str(summary.placement), *(summary.parameters.get(name) for name in parameters)]
+            rows.append([*facts, *given, *(getattr(summary, name) for name in FIGURES), summary.n])
     return [*FACTS, *parameters, *FIGURES, SAMPLES], rows

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from hpcscope.catalog.benchmark import Benchmark, Value
-from hpcscope.exchange.imports import PrintedFigure, declared, hpl, metric, parameter, stream
+from hpcscope.catalog.benchmark import Benchmark, Metric, Value
+from hpcscope.exchange.imports import BANDWIDTH, FLOPS, PrintedFigure, declared, hpl, metric, parameter, stream
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Statistic
@@ -60,12 +60,16 @@ class _Measure:
     statistic: Statistic = "each"
 
 
-_UNITS = {"Gflops": ("flops_per_s", _GIGA), "GUPs": ("updates_per_s", _GIGA), "usec": ("latency_s", _US)}
+_UNITS = {
+    "Gflops": (FLOPS, _GIGA),
+    "GUPs": (metric("updates_per_s", "1/s", "updates per second", "higher"), _GIGA),
+    "usec": (metric("latency_s", "s", "latency"), _US),
+}
 """Metric and power of ten by the unit at the end of a key; all other keys are bandwidths."""
 
 
-def _metric(key: str) -> tuple[str, int]:
-    return _UNITS.get(key.rpartition("_")[2], ("bandwidth_bytes_per_s", _GIGA))
+def _metric(key: str) -> tuple[Metric, int]:
+    return _UNITS.get(key.rpartition("_")[2], (BANDWIDTH, _GIGA))
 
 
 def _measures() -> dict[str, _Measure]:
@@ -117,7 +121,7 @@ class _Summary:
         )
         yield from (replace(printed, failure=failure) for printed in self._linpack())
         for key, one in _MEASURES.items():
-            metric_, exponent = _metric(key)
+            of, exponent = _metric(key)
             value = self._value(key, exponent)
             parameters = self._parameters(one)
             if value is not None and value > 0 and parameters is not None:
@@ -126,7 +130,7 @@ class _Summary:
                     benchmark=one.benchmark,
                     parameters=parameters,
                     ranks=threads if key.startswith("Single") else ranks,
-                    metric=metric_,
+                    metric=of.name,
                     values=(value,),
                     statistic=one.statistic,
                     line=self.entries[key][1],
@@ -239,12 +243,6 @@ def _problem(printed: PrintedFigure) -> tuple[object, ...]:
 
 def _benchmarks() -> list[Benchmark]:
     """Return the declarations for tests that Scope does not have."""
-    rates = {
-        "flops_per_s": metric("flops_per_s", "flop/s", "floating-point rate", "higher"),
-        "bandwidth_bytes_per_s": metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"),
-        "updates_per_s": metric("updates_per_s", "1/s", "updates per second", "higher"),
-        "latency_s": metric("latency_s", "s", "latency"),
-    }
     parameters = {
         "n": parameter("n", "elements", [0], role="size"),
         "array_bytes": parameter("array_bytes", "array size", [0], "B", "size"),
@@ -268,7 +266,8 @@ def _benchmarks() -> list[Benchmark]:
     ]
     benchmarks = [hpl.benchmark()]
     for name, title, summary, words in declarations:
-        metrics = dict.fromkeys(_metric(key)[0] for key, one in _MEASURES.items() if one.benchmark == name)
+        measured = [_metric(key)[0] for key, one in _MEASURES.items() if one.benchmark == name]
+        metrics = list({of.name: of for of in measured}.values())
         given = [parameters[word] for word in words.split()]
-        benchmarks.append(declared(name, title, summary, [rates[one] for one in metrics], given))
+        benchmarks.append(declared(name, title, summary, metrics, given))
     return benchmarks

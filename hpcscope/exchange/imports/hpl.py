@@ -8,7 +8,7 @@ Scope has one choice. Results that `algorithm.linpack` cannot reproduce become `
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.errors import UsageError
@@ -52,12 +52,7 @@ class _Problem:
     """A result and its printed residuals."""
 
     figures: list[PrintedFigure]
-    residuals: list[PrintedFigure] = field(default_factory=list)
     failure: str = "no check of the residual was printed"
-
-    def checked(self) -> Iterator[PrintedFigure]:
-        """Yield the values with the outcome of the check."""
-        return (replace(printed, failure=self.failure) for printed in [*self.figures, *self.residuals])
 
 
 class _Reader(LineReader):
@@ -105,7 +100,9 @@ class _Reader(LineReader):
 
     def close(self) -> None:
         """Add the values with the outcomes of their checks."""
-        self.figures = [printed for problem in self._problems for printed in problem.checked()]
+        self.figures = [
+            replace(printed, failure=problem.failure) for problem in self._problems for printed in problem.figures
+        ]
 
 
 def solved(lines: Sequence[TextLine]) -> list[PrintedFigure]:
@@ -182,4 +179,4 @@ def _check(problem: _Problem, residual: re.Match[str], line: TextLine) -> None:
         problem.failure = ""
     if _NORMWISE.match(line.text):
         value = number(residual[1])
-        problem.residuals.append(replace(problem.figures[0], metric="residual", values=(value,), line=line.number))
+        problem.figures.append(replace(problem.figures[0], metric="residual", values=(value,), line=line.number))

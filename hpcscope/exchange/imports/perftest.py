@@ -13,7 +13,7 @@ from hpcscope.catalog.benchmark import Value
 from hpcscope.exchange.imports import BANDWIDTH, MESSAGE_SIZE, declared, metric, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
-from hpcscope.samples.records import Beside, Statistic
+from hpcscope.samples.records import Beside
 
 _NAME = "network.perftest"
 _TEST = re.compile(
@@ -121,39 +121,27 @@ class _Reader(LineReader):
                 self._results[key] = value
 
     def _row(self, row: dict[str, str], line: int) -> None:
-        size, repetitions = int(row["#bytes"]), int(row["#iterations"])
-        if "BW average" in row:
-            if self._unit is None:
-                self.differences[f"{self.TITLE}: bandwidths whose unit is not known are left out"] = None
-            else:
-                self._add("bandwidth_bytes_per_s", number(row["BW average"]) * self._unit, size, repetitions, line)
-                if "BW peak" in row:
-                    self._add("peak_bytes_per_s", number(row["BW peak"]) * self._unit, size, repetitions, line)
+        values: dict[str, float] = {}
+        if self._unit is not None:
+            rates = {"BW average": "bandwidth_bytes_per_s", "BW peak": "peak_bytes_per_s"}
+            values |= {name: number(row[key]) * self._unit for key, name in rates.items() if key in row}
+        elif "BW average" in row:
+            self.differences[f"{self.TITLE}: bandwidths whose unit is not known are left out"] = None
         if "MsgRate" in row:
-            self._add("message_rate_per_s", number(row["MsgRate"], 6), size, repetitions, line)
+            values["message_rate_per_s"] = number(row["MsgRate"], 6)
         beside = {name: number(row[key], -6) for key, name in _BESIDE.items() if key in row}
         if "t_typical" in row:
-            self._add("time_s", number(row["t_typical"], -6), size, repetitions, line, "median", beside)
+            values["time_s"] = number(row["t_typical"], -6)
         elif "mean" in beside:
-            self._add("time_s", beside["mean"], size, repetitions, line)
-
-    def _add(
-        self,
-        name: str,
-        value: float,
-        size: int,
-        repetitions: int,
-        line: int,
-        statistic: Statistic = "mean",
-        beside: dict[Beside, float] | None = None,
-    ) -> None:
-        where = [setting(key, said, bare=key == "test") for key, said in self._settings.items()]
-        benchmark = declared(
-            _NAME, self.TITLE, f"an operation of RDMA by {self.TITLE}", [_METRICS[name]], [MESSAGE_SIZE, *where]
-        )
-        parameters: dict[str, Value] = {**self._settings, "message_bytes": size}
-        further = {"repetitions": repetitions or None, "beside": beside or {}}
-        self.add(benchmark, parameters, 2, value, line, statistic, **further)
+            values["time_s"] = beside["mean"]
+        where = [MESSAGE_SIZE, *(setting(key, said, bare=key == "test") for key, said in self._settings.items())]
+        parameters: dict[str, Value] = {**self._settings, "message_bytes": int(row["#bytes"])}
+        for name, value in values.items():
+            summary = f"an operation of RDMA by {self.TITLE}"
+            benchmark = declared(_NAME, self.TITLE, summary, [_METRICS[name]], where)
+            median = name == "time_s" and "t_typical" in row
+            further = {"repetitions": int(row["#iterations"]) or None, "beside": beside if median else {}}
+            self.add(benchmark, parameters, 2, value, line, "median" if median else "mean", **further)
 
 
 def _unit(size: int, rate: str | None, bandwidth: str | None) -> float | None:

@@ -150,9 +150,15 @@ class _Reader(LineReader):
             value, statistic = beside.pop("mean"), "mean"
         else:
             return False
-        case, failure = PrintedCase(line, row["test"], count), "" if repetitions else "no repetition was valid"
-        further = {"repetitions": repetitions or None, "beside": beside, "failure": failure}
-        self._add(case, (value,), statistic, self._definition, **further)
+        self._add(
+            PrintedCase(line, row["test"], count),
+            values=(value,),
+            statistic=statistic,
+            definition=self._definition,
+            repetitions=repetitions or None,
+            beside=beside,
+            failure="" if repetitions else "no repetition was valid",
+        )
         return True
 
     @property
@@ -160,22 +166,13 @@ class _Reader(LineReader):
         return _DEFINITIONS.get(self._settings.get("runtime_type", ""), "max_rank")
 
     def _figure(self, case: PrintedCase, times: Iterable[float], definition: Definition) -> None:
-        self._add(case, tuple(round(time, _DIGITS) for time in times), "each", definition)
+        self._add(case, values=tuple(round(time, _DIGITS) for time in times), definition=definition)
 
-    def _add(
-        self,
-        case: PrintedCase,
-        values: tuple[float, ...],
-        statistic: Statistic,
-        definition: Definition,
-        **further: Any,
-    ) -> None:
-        (benchmark, parameters), ranks = self._named(case.test, case.count), int(self._settings["nprocs"])
-        self.figures.append(
-            PrintedFigure(
-                benchmark, parameters, ranks, "time_s", values, statistic, case.line, definition, **further
-            )
-        )
+    def _add(self, case: PrintedCase, **said: Any) -> None:
+        """Add values of a case; `said`: the fields of PrintedFigure that were printed."""
+        benchmark, parameters = self._named(case.test, case.count)
+        ranks = int(self._settings["nprocs"])
+        self.figures.append(PrintedFigure(benchmark, parameters, ranks, "time_s", line=case.line, **said))
 
     def _named(self, test: str, count: int) -> tuple[str, dict[str, Value]]:
         """Return the benchmark and the parameters of an operation; declare a benchmark if Scope has none."""
