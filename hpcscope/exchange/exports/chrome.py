@@ -144,14 +144,8 @@ def _launch(record: LaunchRecord, row: int, end_s: float, ended: bool) -> _Span:
 
 def _visit(samples: CaseSamples, row: int) -> _Span:
     about: dict[str, Any] = {
-        **{"benchmark": samples.case.benchmark, **samples.case.parameters},
-        "ranks": samples.case.ranks,
-    }
-    about |= {
-        "launch": samples.launch,
-        "status": samples.status,
-        "reason": samples.reason,
-        "origin": samples.origin,
+        **{"benchmark": samples.case.benchmark, **samples.case.parameters, "ranks": samples.case.ranks},
+        **{name: getattr(samples, name) for name in ("launch", "status", "reason", "origin")},
     }
     for times in samples.times:
         about[f"{times.cadence} repetitions"] = int(np.count_nonzero(times.counted))

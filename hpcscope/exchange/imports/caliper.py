@@ -12,14 +12,12 @@ from typing import Any
 
 from hpcscope.catalog.benchmark import Value
 from hpcscope.exchange.imports import declared, parameter, setting, slug
-from hpcscope.exchange.imports.lines import TextLine
 from hpcscope.exchange.imports.objects import Printed, elements
 from hpcscope.exchange.imports.quantities import measured
 from hpcscope.exchange.imports.reader import DocumentReader
 from hpcscope.samples.records import Origin
 
 _NAME = "application.caliper"
-_KEY = re.compile(r'[\s{,]*"column_metadata"\s*:')
 _PATH, _ORDER, _RANK, _SIZE = "path", "Node order", "mpi.rank", "mpi.world.size"
 _PARTS = {"data", "columns", "column_metadata", "nodes"}
 _HOSTS = ("hosts", "hostlist", "hostname")
@@ -31,11 +29,7 @@ _COUNT = re.compile(r"\d{1,9}$")
 
 class _Reader(DocumentReader):
     TITLE = "Caliper"
-
-    @classmethod
-    def claims(cls, lines: Sequence[TextLine]) -> bool:
-        """Return whether the lines contain the metadata of columns."""
-        return any(_KEY.match(line.text) for line in lines)
+    CLAIMS = (re.compile(r'[\s{,]*"column_metadata"\s*:'),)
 
     def _document(self, printed: Printed) -> set[int]:
         if not _is_table(printed.value):

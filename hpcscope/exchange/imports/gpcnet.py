@@ -31,13 +31,7 @@ _BESIDE: dict[str, Beside] = {"Min": "minimum", "Max": "maximum", "99%": "p99"}
 class _Reader(LineReader):
     TITLE = "GPCNeT"
     BEGINS = (_TITLE,)
-
-    @classmethod
-    def claims(cls, lines: Sequence[TextLine]) -> bool:
-        """Return whether the lines contain the title of the program or of one of its tables."""
-        return any(
-            _TITLE.match(line.text) or "| Isolated Network Tests" in " ".join(line.text.split()) for line in lines
-        )
+    CLAIMS = (_TITLE, re.compile(r".*\|\s+Isolated\s+Network\s+Tests"))
 
     _ranks: int | None = None
     _table = ""

@@ -181,11 +181,7 @@ class _Reader(LineReader):
 
     TITLE = "HPC Challenge"
     BEGINS = (_TITLE,)
-
-    @classmethod
-    def claims(cls, lines: Sequence[TextLine]) -> bool:
-        """Return whether the lines contain the suite's title or a key that only its summary has."""
-        return any(_TITLE.match(line.text) or line.text.startswith("CommWorldProcs=") for line in lines)
+    CLAIMS = (_TITLE, re.compile("CommWorldProcs="))
 
     def __init__(self) -> None:
         super().__init__()

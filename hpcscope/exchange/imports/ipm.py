@@ -8,7 +8,6 @@ slowest process.
 
 import math
 import re
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -29,7 +28,7 @@ _STOP_AND_SHARE = re.compile(rf"# stop\s+: \S+\s+%comm\s+: ({_NUMBER})\s*$")
 _ROUTINE = re.compile(rf"# (MPI_\w+)\s+({_NUMBER})\s+(\d+)\s+{_NUMBER}(?:\s+{_NUMBER})?\s*$")
 _REGION = re.compile(r"# region\s+:\s*(?:'(.*)'|(\S*)\s*\[ntasks\])")
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
-_TASK = re.compile(r"<task ipm_version=")
+_TASK = re.compile(r"\s*<task ipm_version=")
 _HOST = re.compile(r"<host [^>]*>([^<]+)</host>")
 _FUNCTION = re.compile(r"<func ([^>]*)>\s*([\d.e+-]+)\s*</func>")
 _TAG = re.compile(
@@ -66,11 +65,7 @@ class _Reader(LineReader):
 
     TITLE = "IPM"
     BEGINS = (re.compile(r"##IPMv|\s*<\?xml\b"), re.compile(r"\s*<ipm_job_profile\b"))
-
-    @classmethod
-    def claims(cls, lines: Sequence[TextLine]) -> bool:
-        """Return whether the lines contain a banner or a task of the program."""
-        return any(_BANNER.match(line.text) or _TASK.match(line.text.strip()) for line in lines)
+    CLAIMS = (_BANNER, _TASK)
 
     def __init__(self) -> None:
         super().__init__()

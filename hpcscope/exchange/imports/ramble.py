@@ -62,13 +62,7 @@ class Experiment:
 class _Reader(DocumentReader):
     TITLE = "Ramble"
     BEGINS = (_WORKSPACE,)
-
-    @classmethod
-    def claims(cls, lines: Sequence[TextLine]) -> bool:
-        """Return whether the lines contain an experiment."""
-        return any(
-            _EXPERIMENT.match(line.text) or line.text.lstrip().startswith('"RAMBLE_STATUS"') for line in lines
-        )
+    CLAIMS = (_EXPERIMENT, re.compile(r'\s*"RAMBLE_STATUS"'))
 
     def __init__(self) -> None:
         super().__init__()

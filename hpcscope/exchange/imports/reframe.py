@@ -8,12 +8,10 @@ better; for other units, lower is better only if they have an upper but no lower
 import math
 import re
 from collections import defaultdict
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 from hpcscope.exchange.imports import declared, setting
-from hpcscope.exchange.imports.lines import TextLine
 from hpcscope.exchange.imports.objects import Printed, elements, mapping
 from hpcscope.exchange.imports.quantities import measured
 from hpcscope.exchange.imports.reader import DocumentReader
@@ -24,11 +22,7 @@ _VARIABLE = re.compile(r'\s*"([^":]+:[^":]+:[^":]+)": \[')
 
 class _Reader(DocumentReader):
     TITLE = "ReFrame"
-
-    @classmethod
-    def claims(cls, lines: Sequence[TextLine]) -> bool:
-        """Return whether the lines contain a session object."""
-        return any(line.text.lstrip(" \t{").startswith('"session_info"') for line in lines)
+    CLAIMS = (re.compile(r'[ \t{]*"session_info"'),)
 
     def _document(self, printed: Printed) -> set[int]:
         session = mapping(printed.value, "session_info")
