@@ -12,7 +12,7 @@ from math import exp
 from xml.etree import ElementTree
 
 from hpcscope.errors import UsageError
-from hpcscope.exchange.exports.junit import printable
+from hpcscope.exchange.exports.junit import document, printable
 from hpcscope.exchange.exports.openmetrics import add
 from hpcscope.health.records import HealthFile
 from hpcscope.health.verdict import BAD, ORDER, SILENT, Health, NodeVerdict
@@ -37,10 +37,7 @@ def junit(record: HealthFile, health: Health) -> str:
             ElementTree.SubElement(case, tag, message=printable(node.evidence[0].text)).text = text
         elif text:
             ElementTree.SubElement(case, "system-out").text = text
-    root = ElementTree.Element("testsuites")
-    root.append(suite)
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    return document([suite])
 
 
 def openmetrics(record: HealthFile, health: Health) -> str:

@@ -19,9 +19,13 @@ _ENDS = {"failed": "failure", "crashed": "error", "timeout": "error"}
 
 def write(runs: Sequence[Run]) -> str:
     """Return a suite for each run; the output of a test case holds its results."""
+    return document([_suite(run) for run in runs])
+
+
+def document(suites: Sequence[ElementTree.Element]) -> str:
+    """Return a file of test suites."""
     root = ElementTree.Element("testsuites")
-    for run in runs:
-        root.append(_suite(run))
+    root.extend(suites)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 

@@ -103,7 +103,8 @@ def write(runs: Sequence[Run]) -> str:
         if case.median:
             most, cases, figures = benchmarks.get(case.benchmark, (1, [], []))
             cases += [] if case.request in cases else [case.request]
-            figures.append(_figure(case))
+            lower = case.better == "lower"
+            figures.append((_name(case), _identity(case), case.median, case.unit, lower, _share(case)))
             benchmarks[case.benchmark] = (max(most, case.ranks), cases, figures)
     return _CHECK.format(
         run=_python(each.record.name),
@@ -111,10 +112,6 @@ def write(runs: Sequence[Run]) -> str:
         launches=max((case.launches for case in performance(each)), default=1),
         tolerance=TOLERANCE,
     )
-
-
-def _figure(case: Summary) -> tuple[Any, ...]:
-    return _name(case), _identity(case), case.median, case.unit, case.better == "lower", _share(case)
 
 
 def _name(case: Summary) -> str:

@@ -87,13 +87,9 @@ class _Reader(DocumentReader):
 
 def _is_fio(printed: Printed) -> bool:
     jobs = printed.value.get("jobs")
-    if (
-        "fio version" not in printed.value
-        or not isinstance(jobs, list)
-        or not all(isinstance(job, dict) for job in jobs)
-    ):
+    if "fio version" not in printed.value or not isinstance(jobs, list):
         return False
-    return not printed.cut or bool(_whole_groups(printed))
+    return all(isinstance(job, dict) for job in jobs) and (not printed.cut or bool(_whole_groups(printed)))
 
 
 def _whole_groups(printed: Printed) -> list[dict[str, Any]]:

@@ -87,15 +87,8 @@ class _Test:
                 if times_s := self.times_s.get(access):
                     yield replace(case, metric="time_s", values=tuple(times_s))
             elif mean := self.summed.get(access):
-                yield replace(
-                    case,
-                    metric=mean.metric,
-                    values=mean.values,
-                    statistic="mean",
-                    repetitions=self._whole("repetitions"),
-                    line=mean.line,
-                    beside=mean.beside,
-                )
+                summary = replace(mean, benchmark=case.benchmark, parameters=case.parameters, ranks=case.ranks)
+                yield replace(summary, repetitions=self._whole("repetitions"), failure=self.failure)
 
     def _case(self, access: str) -> PrintedFigure | None:
         tasks = self._whole("tasks") or self._clients[0]
@@ -106,15 +99,10 @@ class _Test:
         own = self._own(access, segments)
         if own is None:
             return PrintedFigure(f"storage.ior_{access}", self._foreign(transfer, block, segments), tasks, "")
-        sizes: dict[str, Value] = {
-            "file_bytes": block * segments,
-            "transfer_bytes": transfer,
-            "buffer_bytes": transfer,
-        }
-        strided: dict[str, Value] = (
-            {"layout": "strided", "block_bytes": block} if own["layout"] == "strided" else {}
-        )
-        return PrintedFigure(f"storage.{access}", {**own, **sizes, **strided}, tasks, "")
+        own |= {"file_bytes": block * segments, "transfer_bytes": transfer, "buffer_bytes": transfer}
+        if own["layout"] == "strided":
+            own["block_bytes"] = block
+        return PrintedFigure(f"storage.{access}", own, tasks, "")
 
     def _own(self, access: str, segments: int) -> dict[str, Value] | None:
         """Return the parameters of Scope's equivalent case; None if Scope does not have one."""
@@ -285,11 +273,9 @@ def _sum(tests: Sequence[_Test], summed: re.Match[str], heads: Sequence[str], li
 
 def _is_ior(printed: Printed) -> bool:
     tests = printed.value.get("tests")
-    return (
-        isinstance(tests, list)
-        and "Command line" in printed.value
-        and all(isinstance(test, dict) for test in tests)
-    )
+    if "Command line" not in printed.value or not isinstance(tests, list):
+        return False
+    return all(isinstance(test, dict) for test in tests)
 
 
 def _json(printed: Printed) -> list[_Test]:

@@ -1,11 +1,11 @@
 """JSON Lines written by `scope export jsonl`: summaries with all keys, the name of the run and its hosts."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from hpcscope.exchange.imports.exported import ExportReader
 from hpcscope.exchange.imports.lines import TextLine
+from hpcscope.exchange.imports.objects import parsed
 
 
 class _Reader(ExportReader):
@@ -26,11 +26,6 @@ class _Reader(ExportReader):
 
 def _held(line: TextLine) -> dict[str, Any] | None:
     """Return the keys of a summary; None if the line is not a summary."""
-    if not line.text.startswith("{"):
-        return None
-    try:
-        held = json.loads(line.text)
-    except (ValueError, RecursionError):
-        return None
+    held = parsed(line.text) if line.text.startswith("{") else None
     keys = {"run", "hosts", "benchmark", "metric", "unit", "better", "median"}
-    return held if isinstance(held, dict) and keys <= held.keys() else None
+    return held if held is not None and keys <= held.keys() else None

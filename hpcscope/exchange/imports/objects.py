@@ -93,7 +93,7 @@ def _objects(lines: Sequence[TextLine]) -> Generator[Printed, None, list[TextLin
             plain = _STRING.sub("", line.text)
             depth += plain.count("{") - plain.count("}")
             if depth <= 0:
-                if (value := _parsed(begun)) is not None:
+                if (value := parsed("\n".join(one.text for one in begun))) is not None:
                     yield Printed(value, begun)
                 begun = []
     return begun
@@ -118,16 +118,14 @@ def _whole_elements(lines: Sequence[TextLine]) -> Printed | None:
     if not texts:
         return None
     texts[-1] = texts[-1].rstrip().removesuffix(",")
-    try:
-        value = json.loads("\n".join([*texts, "]}"]))
-    except (ValueError, RecursionError):
-        return None
-    return Printed(value, list(lines[:end]), cut=True) if isinstance(value, dict) else None
+    value = parsed("\n".join([*texts, "]}"]))
+    return Printed(value, list(lines[:end]), cut=True) if value is not None else None
 
 
-def _parsed(lines: Sequence[TextLine]) -> dict[str, Any] | None:
+def parsed(text: str) -> dict[str, Any] | None:
+    """Return the object that a text holds; None if it holds something else."""
     try:
-        value = json.loads("\n".join(line.text for line in lines))
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
