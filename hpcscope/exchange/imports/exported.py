@@ -54,32 +54,6 @@ def figure(held: Mapping[str, Any], line: int) -> PrintedFigure | None:
     )
 
 
-class ExportReader(LineReader):
-    """Reads the summaries in an export of Scope; a format passes them to `_summary`."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._found: list[tuple[PrintedFigure, str, str]] = []
-        """Values with their units and better directions."""
-        self._runs: dict[str, None] = {}
-
-    def _summary(self, held: Mapping[str, Any], line: int, run: str, hosts: Iterable[str]) -> bool:
-        """Add the value of a summary; return whether it is valid."""
-        printed = figure(held, line)
-        if printed is None:
-            return False
-        self._found.append((printed, held["unit"], held["better"]))
-        self._runs[run] = None
-        self.hosts |= dict.fromkeys(hosts)
-        return True
-
-    def close(self) -> None:
-        """Name the runs, and declare the benchmarks that this version lacks."""
-        self.figures = [printed for printed, _, _ in self._found]
-        self.benchmarks = undeclared(self._found)
-        self.versions = {f"run {', '.join(self._runs)}": None} if self._runs else {}
-
-
 def _absent(held: Mapping[str, Any]) -> dict[str, Any]:
     """Return a value for each key that a summary requires and the format lacks."""
     required = [name for name, field in Summary.model_fields.items() if field.is_required() and name not in held]
@@ -109,3 +83,29 @@ def undeclared(figures: Sequence[tuple[PrintedFigure, str, str]]) -> list[Benchm
 
 def _fits(benchmark: Benchmark, printed: PrintedFigure) -> bool:
     return printed.metric in benchmark.metric and set(printed.parameters) <= set(benchmark.parameter)
+
+
+class ExportReader(LineReader):
+    """Reads the summaries in an export of Scope; a format passes them to `_summary`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._found: list[tuple[PrintedFigure, str, str]] = []
+        """Values with their units and better directions."""
+        self._runs: dict[str, None] = {}
+
+    def _summary(self, held: Mapping[str, Any], line: int, run: str, hosts: Iterable[str]) -> bool:
+        """Add the value of a summary; return whether it is valid."""
+        printed = figure(held, line)
+        if printed is None:
+            return False
+        self._found.append((printed, held["unit"], held["better"]))
+        self._runs[run] = None
+        self.hosts |= dict.fromkeys(hosts)
+        return True
+
+    def close(self) -> None:
+        """Name the runs, and declare the benchmarks that this version lacks."""
+        self.figures = [printed for printed, _, _ in self._found]
+        self.benchmarks = undeclared(self._found)
+        self.versions = {f"run {', '.join(self._runs)}": None} if self._runs else {}

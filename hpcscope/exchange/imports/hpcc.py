@@ -182,6 +182,7 @@ class _Reader(LineReader):
     TITLE = "HPC Challenge"
     BEGINS = (_TITLE,)
     CLAIMS = (_TITLE, re.compile("CommWorldProcs="))
+    """The title of the suite, and a key that only its summary has."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -7,6 +7,7 @@ case of Scope's kernel of the same name; with threads, in a larger class or unde
 """
 
 import re
+from dataclasses import replace
 
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.catalog.declared import declared as of_scope
@@ -74,42 +75,40 @@ class _Reader(LineReader):
 
     def close(self) -> None:
         """Add the values, once the class is known."""
+        if not self._kernel:
+            return
         if version := self._value("Version"):
             self.versions[version] = None
         time_s = self._value("Time in seconds")
         is_short = _DIGITS.match(time_s) is not None and number(time_s) < SHORTEST_S
         if is_short:
             self.missing["enough digits of times below 1 s"] = None
-        problem_class = self._value("Class")
-        threads = self._whole("Total threads") or self._whole("Total number of threads") or 0
-        name = f"application.npb_{self._kernel}"
-        known = of_scope().get(name)
-        parameters: dict[str, Value] = {"class": problem_class}
-        if known is None or problem_class not in known.parameter["class"].choices or threads:
-            parameters["threads"] = threads
-            name = f"application.nas_{re.sub(r'[^a-z0-9]+', '_', self._kernel)}"
-            self.benchmarks += [_benchmark(name)] if self._kernel else []
-        if problem_class not in CLASSES:
-            return
         total = self._whole("Total processes") or 1
         ranks = self._whole("Active procs") or total
+        case = self._case(ranks)
+        if case.benchmark.startswith("application.nas_"):
+            self.benchmarks.append(_benchmark(case.benchmark))
+        if self._value("Class") not in CLASSES:
+            return
         metrics = {"Time in seconds": "time_s", "Mop/s total": "mops_per_s"}
         if ranks == total:
             metrics["Mop/s/process"] = "mops_per_process_per_s"
-        for printed, metric_ in metrics.items():
-            text, line = self._facts.get(printed, ("", 0))
+        for name, metric_ in metrics.items():
+            text, line = self._facts.get(name, ("", 0))
             if _DIGITS.match(text) and not (metric_ == "time_s" and is_short):
-                figure = PrintedFigure(
-                    benchmark=name,
-                    parameters=parameters,
-                    ranks=ranks,
-                    metric=metric_,
-                    values=(number(text),),
-                    statistic="each",
-                    line=line,
-                    failure=self._failure,
-                )
-                self.figures.append(figure)
+                self.figures.append(replace(case, metric=metric_, values=(number(text),), line=line))
+
+    def _case(self, ranks: int) -> PrintedFigure:
+        """Return Scope's case, or a case of a declaration for what Scope does not have."""
+        name, problem_class = f"application.npb_{self._kernel}", self._value("Class")
+        known = of_scope().get(name)
+        # A program without threads prints none.
+        threads = self._whole("Total threads") or self._whole("Total number of threads") or 0
+        if known and problem_class in known.parameter["class"].choices and not threads:
+            return PrintedFigure(name, {"class": problem_class}, ranks, "", failure=self._failure)
+        name = f"application.nas_{re.sub(r'[^a-z0-9]+', '_', self._kernel)}"
+        parameters: dict[str, Value] = {"class": problem_class, "threads": threads}
+        return PrintedFigure(name, parameters, ranks, "", failure=self._failure)
 
     @property
     def _failure(self) -> str:
