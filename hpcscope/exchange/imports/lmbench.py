@@ -12,9 +12,9 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from hpcscope.catalog.benchmark import Parameter, Value
+from hpcscope.catalog.benchmark import Metric, Parameter, Value
 from hpcscope.errors import UsageError
-from hpcscope.exchange.imports import declared, metric, parameter, setting
+from hpcscope.exchange.imports import BANDWIDTH, TIME, declared, metric, parameter, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 
@@ -46,7 +46,10 @@ _OWN = re.compile(
     r"|STREAM2? \w+ (latency|bandwidth): |(integer|int64|float|double) \w+( parallelism)?: "
 )
 _TABLE = re.compile(r"\s*L M B E N C H\s+\d")
-_LIMIT = 2**40
+_ACCESS = metric("access_s", "s", "time of a load")
+_CREATED = metric("create_per_s", "1/s", "files created", "higher")
+_REMOVED = metric("remove_per_s", "1/s", "files removed", "higher")
+_NAMED = {"time": TIME, "bandwidth": BANDWIDTH, "parallelism": metric("parallelism", "1", "parallelism", "higher")}
 
 
 class _Reader(LineReader):
@@ -120,13 +123,13 @@ class _Reader(LineReader):
             where.append(setting("order", self._order))
             of: dict[str, Value] = {"array_bytes": array, "stride_bytes": self._stride, "order": self._order}
             access_s = number(pair["value"], -9)
-            self._add("node.lmbench_memory_load", "access_s", "dependent loads", access_s, of, where, line)
+            self._add("node.lmbench_memory_load", _ACCESS, "dependent loads", access_s, of, where, line)
         elif self._heading == "context":
             where = [parameter("processes", "processes", [2], role="size")]
             where.append(_bytes("work_bytes", "work", "problem"))
             of = {"processes": int(number(pair["size"])), "work_bytes": self._kib * 1024}
             switch_s = number(pair["value"], -6)
-            self._add("node.lmbench_context_switch", "time_s", "context switch", switch_s, of, where, line)
+            self._add("node.lmbench_context_switch", TIME, "context switch", switch_s, of, where, line)
         elif self._heading == "mappings":
             self._named("time", "mmap", value * 1e-6, line, _size(pair["size"]))
         elif self._heading.endswith("parallelism"):
@@ -140,12 +143,12 @@ class _Reader(LineReader):
     def _file_row(self, row: re.Match[str], line: int) -> None:
         where = [_bytes("file_bytes", "file")]
         of: dict[str, Value] = {"file_bytes": int(row[1]) * 1024}
-        for name, cell in (("create_per_s", row[3]), ("remove_per_s", row[4])):
-            self._add("storage.lmbench_files", name, "files", float(cell), of, where, line)
+        for measured, cell in ((_CREATED, row[3]), (_REMOVED, row[4])):
+            self._add("storage.lmbench_files", measured, "files", float(cell), of, where, line)
 
     def _named(self, title: str, what: str, value: float, line: int, size: int | None = None) -> None:
         """Add the time, bandwidth or parallelism of an operation."""
-        metric_name = {"time": "time_s", "bandwidth": "bandwidth_bytes_per_s"}.get(title, title)
+        measured = _NAMED[title]
         where = [setting("operation", what, bare=True)]
         of: dict[str, Value] = {"operation": what}
         benchmark = f"node.lmbench_{title}"
@@ -153,33 +156,21 @@ class _Reader(LineReader):
             benchmark, title = f"{benchmark}_by_size", f"{title} by size"
             where.append(_bytes("size_bytes", "size"))
             of["size_bytes"] = size
-        self._add(benchmark, metric_name, title, value, of, where, line)
+        self._add(benchmark, measured, title, value, of, where, line)
 
     def _add(
         self,
         benchmark: str,
-        metric_name: str,
+        measured: Metric,
         title: str,
         value: float,
         of: dict[str, Value],
         where: Sequence[Parameter],
         line: int,
     ) -> None:
-        unit, label, better = _METRICS[metric_name]
-        measured = metric(metric_name, unit, label, better)
         declaration = declared(benchmark, f"{self.TITLE} {title}", f"{title} by {self.TITLE}", [measured], where)
         # lat_mem_rd.c keeps the minimum of the trials, lib_timing.c their median.
-        self.add(declaration, of, 1, value, line, "minimum" if metric_name == "access_s" else "median")
-
-
-_METRICS = {
-    "time_s": ("s", "time", "lower"),
-    "access_s": ("s", "time of a load", "lower"),
-    "bandwidth_bytes_per_s": ("B/s", "bandwidth", "higher"),
-    "parallelism": ("1", "parallelism", "higher"),
-    "create_per_s": ("1/s", "files created", "higher"),
-    "remove_per_s": ("1/s", "files removed", "higher"),
-}
+        self.add(declaration, of, 1, value, line, "minimum" if measured is _ACCESS else "median")
 
 
 def _bytes(name: str, label: str, role: str = "size") -> Parameter:
@@ -189,9 +180,7 @@ def _bytes(name: str, label: str, role: str = "size") -> Parameter:
 def _size(text: str) -> int:
     """Return a size in MB as bytes: the power of two that is printed this way, else the printed value."""
     printed = number(text)
-    exponent = 2
-    while 2**exponent < _LIMIT:
+    for exponent in range(2, 40):
         if printed >= 1 and f"{2**exponent / 1e6:.2f}" == f"{printed:.2f}":
             return int(2**exponent)
-        exponent += 1
     return round(printed * 1e6)
