@@ -124,7 +124,7 @@ def read(format_: Format, lines: Sequence[TextLine]) -> Reading:
     return Reading(
         figures=[figure for reading in readings for figure in reading.figures],
         understood=set(each("understood")),
-        versions=list(filter(None, each("versions"))),
+        versions=[said for version in each("versions") if (said := version.strip(" ,"))],
         missing=list(each("missing")),
         differences=list(each("differences")),
         benchmarks=merged(declaration for reading in readings for declaration in reading.benchmarks),
