@@ -18,7 +18,7 @@ from hpcscope import units
 from hpcscope.build.cmake import cache_directory, private_cache
 from hpcscope.errors import ScopeError
 from hpcscope.report import validity, wording
-from hpcscope.report.figure import Figure
+from hpcscope.report.figure import DotPlot, Figure
 from hpcscope.version import VERSION
 from hpcscope.visible import visible
 
@@ -109,15 +109,16 @@ def as_json(value: object) -> Markup:
     return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
 
 
-def plot(figure: Figure) -> dict[str, Any]:
-    """Return a figure in the form that the script of a report reads."""
-    surface = {"surface": figure.surface} if figure.surface else {}
-    return {"data": figure.traces, "layout": figure.layout} | surface
-
-
-def stamp(figure: Figure) -> str:
-    """Return the origins of a figure's samples that a reader must see; empty if all samples were measured."""
-    return ", ".join(origin for origin in figure.origins if origin != "measured")
+def plots(figures: Iterable[Figure | DotPlot]) -> Markup:
+    """Return the figures that the script of a report draws, by their keys; dot plots need no script."""
+    return as_json(
+        {
+            figure.key: {"data": figure.traces, "layout": figure.layout}
+            | ({"surface": figure.surface} if figure.surface else {})
+            for figure in figures
+            if isinstance(figure, Figure)
+        }
+    )
 
 
 def _code(text: str) -> Markup:

@@ -6,7 +6,7 @@ from hpcscope.findings.finding import Finding
 from hpcscope.programs.campaign.analysis import Analysis
 from hpcscope.programs.campaign.folder import Head
 from hpcscope.report.campaign.sections import answers, lead, sections, verdicts
-from hpcscope.report.frame import as_json, page, plot
+from hpcscope.report.frame import page, plots
 from hpcscope.report.wording import moment
 
 
@@ -23,5 +23,5 @@ def render(head: Head, analysis: Analysis, findings: Sequence[Finding]) -> str:
         sections=tables,
         findings=findings,
         absent=analysis.absent,
-        figures=as_json({chart.key: plot(chart) for section in tables for chart in section.charts}),
+        figures=plots(chart for section in tables for chart in section.charts),
     )

@@ -14,7 +14,7 @@ from hpcscope.programs.profiles.records import Calls, Merged, TraceWindow
 from hpcscope.programs.profiles.sites import is_about_mpi
 from hpcscope.report.figure import DotPlot, Figure, Table, filled, number
 from hpcscope.report.finding_groups import grouped
-from hpcscope.report.frame import as_json, environment, plot
+from hpcscope.report.frame import as_json, environment, plots
 from hpcscope.report.profile import figures as drawn
 from hpcscope.report.profile import functions as by_function
 from hpcscope.report.profile import tables
@@ -81,7 +81,6 @@ def render(contents: ProfileContents) -> str:
     """Return the report as HTML."""
     merged = contents.merged
     sections = list(_sections(contents))
-    figures = [figure for section in sections for figure in section.figures if isinstance(figure, Figure)]
     calls = next((section.calls for section in sections if section.calls), None)
     regions = {region.number: region.label for region in merged.regions if region.number}
     listed = [_row(merged, calls, regions.get(calls.region, "")) for calls in merged.calls[:MOST_ROWS]]
@@ -98,7 +97,7 @@ def render(contents: ProfileContents) -> str:
         columns=COLUMNS,
         rows=len(listed),
         packed=as_json(packed(listed, COLUMNS)),
-        figures=as_json({figure.key: plot(figure) for figure in figures}),
+        figures=plots(figure for section in sections for figure in section.figures),
         calls=as_json(calls.data) if calls else "",
         facts=_facts(contents),
         version=VERSION,

@@ -10,7 +10,7 @@ from hpcscope.findings.results import Run
 from hpcscope.report import validity, wording
 from hpcscope.report.figure import DotPlot, Figure, Table, filled, origins
 from hpcscope.report.finding_groups import grouped
-from hpcscope.report.frame import as_json, environment, plot
+from hpcscope.report.frame import as_json, page, plots
 from hpcscope.report.order import level, level_rank
 from hpcscope.report.run import (
     applications,
@@ -121,26 +121,20 @@ class DrawnFigures:
     models: list[Modeled]
 
     @property
-    def plots(self) -> list[Figure]:
-        """Figures that a script draws."""
-        sections = [
-            figure
-            for level_section in self.levels
-            for section in level_section.sections
-            for figure in section.figures
-        ]
-        listed = [
+    def all(self) -> list[Figure | DotPlot]:
+        """Every figure, in reading order."""
+        return [
             *(self.simulated.figures if self.simulated else ()),
             *self.first,
             *self.speedups,
             *self.more_speedups,
             *self.collectives,
             *self.roofline,
-            *sections,
+            *(figure for level in self.levels for section in level.sections for figure in section.figures),
             *self.strip,
+            *self.distributions,
+            *(figure for modeled in self.models for figure in modeled.residuals),
         ]
-        listed += [*self.distributions, *(figure for modeled in self.models for figure in modeled.residuals)]
-        return [figure for figure in listed if isinstance(figure, Figure)]
 
 
 def write(run: Run, output: Path | None = None) -> Path:
@@ -157,21 +151,16 @@ def render(run: Run) -> str:
     """Return the report of a run as HTML."""
     drawn = _drawn(run)
     tuned = tuning.chosen(run.directory, run.models) or storage_tuning.chosen(run.directory)
-    trials = [tuned.figure] if tuned and isinstance(tuned.figure, Figure) else []
-    frame = environment()
-    frame.globals.update(
-        caption=ladders.caption,
-        length=ladders.length,
-        retained_share=ladders.retained_share,
-        exceeds=ladders.exceeds,
-        simulation=simulation_tables,
-    )
-    return frame.get_template("report.html").render(
+    trials = [tuned.figure] if tuned and tuned.figure else []
+    return page(
+        "report.html",
         **_head(run),
         **vars(drawn),
+        of_ladder=ladders,
+        simulation=simulation_tables,
         tuned=tuned,
         changed=run.course.changes > 0,
-        figures=as_json({figure.key: plot(figure) for figure in [*trials, *drawn.plots]}),
+        figures=plots([*trials, *drawn.all]),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from hpcscope import units
-from hpcscope.report.frame import environment
+from hpcscope.report.frame import page
 from hpcscope.topology import drawing
 from hpcscope.topology.topology import Group, Topology
 
@@ -44,12 +44,12 @@ class Seat:
 
 def render(topology: Topology, name: str) -> str:
     """Return the report of a topology that was read from the file `name`."""
-    frame = environment()
-    frame.filters.update(ranges=drawing.ranges)
     box = _laid_out(topology, topology.root, 0)
     _moved(box, GAP, GAP)
-    return frame.get_template("topology.html").render(
+    return page(
+        "topology.html",
         topology=topology,
+        ranges=drawing.ranges,
         name=name,
         root=box,
         boxes=list(_all(box)),
