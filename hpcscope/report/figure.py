@@ -120,7 +120,6 @@ def scatter(
     `hover`, nothing is shown on hovering. A trace without a name is not in the legend.
     """
     words = list(text)
-    silent = not words and hover == "%{text}"
     return {
         "type": "scatter",
         "mode": mode,
@@ -128,7 +127,7 @@ def scatter(
         "y": [None if value is None else number(value) for value in y],
         **({"name": name} if name else {"showlegend": False}),
         **({"text": words} if words else {}),
-        **({"hoverinfo": "skip"} if silent else {"hovertemplate": hover}),
+        **({"hovertemplate": hover} if words or hover != "%{text}" else {}),
         "meta": {"role": role} if slot is None else {"slot": slot, "role": role},
         **further,
     }
@@ -138,8 +137,6 @@ def estimates(x: Iterable[float], y: Iterable[Estimate], name: str, **further: A
     """Return points with their intervals as error bars; `further` is passed to `scatter`."""
     bounds = [estimate.bounds for estimate in y]
     whiskers = {
-        "type": "data",
-        "symmetric": False,
         "array": [number(high - value) for _, value, high in bounds],
         "arrayminus": [number(value - low) for low, value, _ in bounds],
     }
@@ -153,13 +150,24 @@ def band(pieces: Iterable[tuple[Sequence[float], Sequence[float], Sequence[float
     for places, low, high in pieces:
         x += [*places, *reversed(places), places[0], None]
         y += [*high, *reversed(low), high[0], None]
-    grouped: Plot = {"legendgroup": name, "showlegend": False}
-    return scatter(x, y, name, role="band", slot=slot, mode="lines", fill="toself", **grouped)
+    return scatter(x, y, name, role="band", slot=slot, mode="lines", fill="toself")
+
+
+def upright(meta: str, left: float, right: float | None = None) -> Plot:
+    """Return a vertical line over the whole height of a figure or, up to `right`, a strip; `meta` is its style."""
+    ends = {"x0": number(left), "x1": number(left if right is None else right)}
+    return {"type": "line" if right is None else "rect", "yref": "paper", "meta": meta, **ends}
 
 
 def origins(summaries: Iterable[Summary]) -> list[str]:
     """Return the origins of some summaries."""
     return sorted({summary.origin for summary in summaries})
+
+
+def extent(summaries: Iterable[Summary]) -> list[float]:
+    """Return the medians and the bounds of their intervals, which the axis of a figure must hold."""
+    bounds = [bound for case in summaries for bound in (case.ci_low, case.ci_high, case.median)]
+    return [bound for bound in bounds if bound is not None]
 
 
 def shown(summary: Summary) -> str:
@@ -294,6 +302,16 @@ def size_axis(title: str, values: Iterable[float]) -> Plot:
         "ticktext": texts,
         "range": [math.log10(left) - 0.15, math.log10(high) + 0.15],
     }
+
+
+def swept_axis(variable: str, title: str, values: Iterable[float]) -> Plot:
+    """Return the axis of a parameter that was swept: of sizes in bytes, or of other numbers."""
+    return size_axis(title, values) if variable.endswith("bytes") else count_axis(title, values)
+
+
+def value_axis(metric: str, title: str, values: Iterable[float], unit: str) -> Plot:
+    """Return the axis of a metric: of fractions, or logarithmic in its unit."""
+    return share_axis(title, values) if units.is_share(metric) else log_axis(title, values, unit)
 
 
 def count_axis(title: str, values: Iterable[float]) -> Plot:

@@ -8,10 +8,10 @@ from statistics import median
 from hpcscope import units
 from hpcscope.comparison.comparison import ComparedCase, Comparison
 from hpcscope.report.comparison.rows import groups
-from hpcscope.report.figure import Figure, Plot, Table, band, count_axis, log_axis, place, scatter, size_axis
+from hpcscope.report.figure import Figure, Plot, Table, band, log_axis, place, scatter, swept_axis
 from hpcscope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, swept
 from hpcscope.report.run.figures.heat import cells
-from hpcscope.report.run.figures.surfaces import places
+from hpcscope.report.run.figures.surfaces import WRITTEN, layout
 
 
 def figures(comparison: Comparison) -> list[Figure]:
@@ -63,7 +63,7 @@ def _figure(cases: list[ComparedCase]) -> Figure | None:
             ),
         ],
         layout={
-            "xaxis": size_axis(by, xs) if variable.endswith("bytes") else count_axis(by, xs),
+            "xaxis": swept_axis(variable, by, xs),
             "yaxis": log_axis("B / A", [*ys, 1.0], ""),
         },
         table=Table(
@@ -94,12 +94,8 @@ def _traces(name: str, line: list[ComparedCase], variable: str, xs: list[float],
     x = [place(float(case.parameters[variable]), xs) for case in line]
     low, middle, high = zip(*map(_bounds, line), strict=True)
     text = [f"{case.label}: {_shown(case)}" for case in line]
-    points = scatter(x, middle, name, slot=slot, mode="lines+markers", text=text, legendgroup=name)
+    points = scatter(x, middle, name, slot=slot, mode="lines+markers", text=text)
     return [band([(x, low, high)], name, slot), points]
-
-
-_WRITTEN = 9
-"""Maximum number of sizes at which the cells contain the ratios."""
 
 
 def surfaces(cases: Sequence[ComparedCase]) -> list[Figure]:
@@ -131,21 +127,15 @@ def _surface(variant: Sequence[ComparedCase], variable: str, number: int) -> Fig
         caption=f"{first.metric_words.capitalize()}: colors on a logarithmic scale. Intervals are in the table.",
         traces=[
             cells(
-                range(len(sizes)),
-                range(len(counts)),
                 [[case.ratio if case else None for case in row] for row in rows],
                 [[f"{case.label}: {_shown(case)}" if case else "" for case in row] for row in rows],
                 [[f"{case.ratio:.2f}" if case and case.ratio else "" for case in row] for row in rows]
-                if len(sizes) <= _WRITTEN
+                if len(sizes) <= WRITTEN
                 else None,
                 "",
             )
         ],
-        layout={
-            "height": max(260, 110 + 30 * len(counts)),
-            "xaxis": places(by, range(len(sizes)), [units.parameter(variable, size) for size in sizes]),
-            "yaxis": places("ranks", range(len(counts)), [str(count) for count in counts]),
-        },
+        layout=layout(by, [units.parameter(variable, size) for size in sizes], counts),
         table=Table(
             ["ranks", by, "B / A [95 %]"],
             [

@@ -11,7 +11,7 @@ from hpcscope.comparison.letters import letter
 from hpcscope.comparison.published import beside
 from hpcscope.comparison.side_by_side import SideBySide
 from hpcscope.models.published.machines import PublishedMachine
-from hpcscope.report.figure import Figure, Table, count_axis, log_axis, origins, share_axis, shown, size_axis
+from hpcscope.report.figure import Figure, Table, extent, origins, shown, swept_axis, value_axis
 from hpcscope.report.order import case_key, factors
 from hpcscope.report.run.figures.curves import points_and_band
 from hpcscope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, swept
@@ -85,12 +85,6 @@ def _figure(
     first = summaries[0]
     label = first.without(catalog, variable).label
     xs = [float(summary.parameters[variable]) for summary in summaries]
-    ys = [
-        value
-        for summary in summaries
-        for value in (summary.ci_low, summary.ci_high, summary.median)
-        if value is not None
-    ]
     metric = catalog.metric_label(first.metric, first.benchmark)
     by = catalog.parameter_label(variable, first.benchmark)
     left_out = len(lines) - len(drawn)
@@ -107,8 +101,8 @@ def _figure(
             )
         ],
         layout={
-            "xaxis": size_axis(by, xs) if variable.endswith("bytes") else count_axis(by, xs),
-            "yaxis": share_axis(metric, ys) if units.is_share(first.metric) else log_axis(metric, ys, first.unit),
+            "xaxis": swept_axis(variable, by, xs),
+            "yaxis": value_axis(first.metric, metric, extent(summaries), first.unit),
         },
         table=_table(lines, variable, by),
         origins=origins(summaries),

@@ -10,7 +10,7 @@ from hpcscope.programs.profiles.records import Calls, Merged, ProfiledProcess
 from hpcscope.programs.profiles.routines import Kind, kind
 from hpcscope.programs.profiles.traffic import matrix
 from hpcscope.report.figure import Figure, Plot, Table, number, scatter
-from hpcscope.report.run.figures.heat import cells
+from hpcscope.report.run.figures.heat import cells, places
 from hpcscope.report.run.figures.stacked import bars, layout
 from hpcscope.units import count
 
@@ -50,7 +50,7 @@ def by_process(merged: Merged) -> Figure:
         + (" Concurrent calls of several threads are added up." if _threaded(merged) else "")
         + (f" Ranks that are not shown: {left_out}." if left_out else ""),
         traces=[bars(name, SLOTS[name], labels, seconds) for name, seconds in parts.items()],
-        layout=layout(len(chosen), {"title": {"text": "time in s"}}, share=False),
+        layout=layout(len(chosen)),
         table=Table(
             ["rank", "host", "wall", *parts, "user", "system", "off the processor"],
             [
@@ -93,7 +93,7 @@ def by_routine(merged: Merged) -> Figure:
             for part in (*_KINDS, _OTHER)
             if any(time_kind(kind(name)) == part for name in names)
         ],
-        layout=layout(len(names), {"title": {"text": "time in s"}}, share=False),
+        layout=layout(len(names)),
         table=Table(
             ["routine", "time", "fraction of MPI", "calls", "per call", "bytes"],
             [
@@ -138,7 +138,7 @@ def by_size(merged: Merged) -> Figure:
         title="Time by message size, all ranks together",
         caption="Size of the message, or of a rank's contribution to a collective. The table has each routine.",
         traces=traces,
-        layout=layout(len(classes), {"title": {"text": "time in s"}}, share=False),
+        layout=layout(len(classes)),
         table=Table(
             ["size", *(name for name, _ in ordered)],
             [
@@ -239,16 +239,7 @@ def _matrix(merged: Merged, dense: list[list[float]], column: str, unit: str, ti
         [f"{names[row]} to {names[place]}: {units.quantity(dense[row][place], unit)}" for place in range(side)]
         for row in range(side)
     ]
-    stride = -(-side // 16)
-    ticks = list(range(0, side, stride))
-    axis: Plot = {
-        "range": [-0.5, side - 0.5],
-        "role": "category",
-        "constrain": "domain",
-        "tickvals": ticks,
-        "ticktext": [names[place].removeprefix("rank ").removeprefix("ranks ") for place in ticks],
-    }
-    places = list(range(side))
+    numbers = [name.removeprefix("rank ").removeprefix("ranks ") for name in names]
     values: list[list[float | None]] = [[float(value) if value else None for value in row] for row in dense]
     pairs = sorted(
         ((dense[row][place], row, place) for row in range(side) for place in range(side) if dense[row][place]),
@@ -260,11 +251,11 @@ def _matrix(merged: Merged, dense: list[list[float]], column: str, unit: str, ti
         caption=("A dark row is a sender that others wait for, or that sends many bytes. " if unit == "s" else "")
         + "A row for each sender, a column for each receiver."
         + (f" {block} successive ranks share a row and a column." if block > 1 else ""),
-        traces=[cells(places, places, values, hover, shown if side <= _WRITTEN else None, unit)],
+        traces=[cells(values, hover, shown if side <= _WRITTEN else None, unit)],
         layout={
             "height": min(_HIGHEST, max(_LOWEST, 110 + _SIDE * side)),
-            "xaxis": axis | {"title": {"text": "receiver"}},
-            "yaxis": axis | {"range": [side - 0.5, -0.5], "scaleanchor": "x", "title": {"text": "sender"}},
+            "xaxis": places(numbers, "receiver"),
+            "yaxis": places(numbers, "sender", down=True, scaleanchor="x"),
         },
         table=Table(
             ["sender", "receiver", column.removesuffix("_s")],
@@ -300,12 +291,7 @@ def _course_by_rank(merged: Merged, moments: Sequence[float]) -> Figure:
         layout={
             "height": min(_HIGHEST, max(240, 110 + 14 * len(shares))),
             "xaxis": {"title": {"text": "time after MPI_Init in s"}},
-            "yaxis": {
-                "role": "category",
-                "range": [len(shares) - 0.5, -0.5],
-                "tickvals": list(range(0, len(shares), -(-len(shares) // 16))),
-                "ticktext": [f"rank {found.ranks[i]}" for i in range(0, len(shares), -(-len(shares) // 16))],
-            },
+            "yaxis": places([f"rank {rank}" for rank in found.ranks], down=True),
         },
         table=Table(
             ["rank", "in MPI / all"],

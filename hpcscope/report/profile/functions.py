@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hpcscope import units
 from hpcscope.programs.profiles.records import Function, Functions, Merged
 from hpcscope.report.figure import Figure, Table
-from hpcscope.report.run.figures.heat import cells
+from hpcscope.report.run.figures.heat import cells, places
 from hpcscope.units import count
 
 MOST_FUNCTIONS = 24
@@ -133,28 +133,15 @@ def _by_process(
         [f"{name}, rank {rank}: {_s(second)}" for rank, second in zip(functions.ranks, seconds, strict=True)]
         for name, (_, seconds) in zip(names, chosen, strict=True)
     ]
-    stride = -(-len(functions.ranks) // 16)
-    places = list(range(0, len(functions.ranks), stride))
     return Figure(
         key=f"functions-{key}",
         title=title,
         caption="A function's time excludes the functions that it calls. A row of one color is balanced.",
-        traces=[cells(range(len(functions.ranks)), range(len(names)), values, hover, None)],
+        traces=[cells(values, hover, None)],
         layout={
             "height": 90 + 22 * len(names),
-            "xaxis": {
-                "range": [-0.5, len(functions.ranks) - 0.5],
-                "role": "category",
-                "tickvals": places,
-                "ticktext": [str(functions.ranks[place]) for place in places],
-                "title": {"text": "rank"},
-            },
-            "yaxis": {
-                "range": [len(names) - 0.5, -0.5],
-                "role": "category",
-                "tickvals": list(range(len(names))),
-                "ticktext": [_short(name) for name in names],
-            },
+            "xaxis": places([str(rank) for rank in functions.ranks], "rank"),
+            "yaxis": places([_short(name) for name in names], most=len(names), down=True),
         },
         table=Table(
             ["function", *(f"rank {rank}" for rank in functions.ranks)],

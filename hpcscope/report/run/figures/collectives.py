@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hpcscope import units
 from hpcscope.catalog.catalog import chosen
 from hpcscope.findings.results import Run
-from hpcscope.report.figure import DotPlot, Figure, Plot, log_axis, origins, size_axis, table
+from hpcscope.report.figure import DotPlot, Figure, Plot, extent, log_axis, origins, size_axis, table
 from hpcscope.report.run.figures.curves import points_and_band
 from hpcscope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, spread
 from hpcscope.report.run.figures.side_by_side import Rows, beside
@@ -108,7 +108,6 @@ def _by_size(run: Run, lines: dict[str, list[Summary]], ranks: int) -> Figure:
     for slot, (name, line) in enumerate(lines.items()):
         variable = next(iter(run.benchmarks.of_role(name, line[0].parameters, "size")))
         traces += points_and_band(line, variable, xs, slot, run.benchmarks[name].title, [], True)
-    ys = [value for case in group for value in (case.ci_low, case.ci_high, case.median) if value]
     variables = dict.fromkeys(
         name for case in group for name in run.benchmarks.of_role(case.benchmark, case.parameters, "size")
     )
@@ -117,7 +116,7 @@ def _by_size(run: Run, lines: dict[str, list[Summary]], ranks: int) -> Figure:
         title=f"Time of collectives, {count(ranks, 'rank', 'ranks')}",
         caption=f"{points_shown(group, _timed(group), bands=True)}; lower is better.",
         traces=traces,
-        layout={"xaxis": size_axis("message size", xs), "yaxis": log_axis("time", ys, "s")},
+        layout={"xaxis": size_axis("message size", xs), "yaxis": log_axis("time", extent(group), "s")},
         table=table(group, ["benchmark", *variables], run.benchmarks),
         origins=origins(group),
         wide=True,

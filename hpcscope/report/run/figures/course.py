@@ -8,7 +8,7 @@ from statistics import median
 from hpcscope import units
 from hpcscope.findings.results import Run
 from hpcscope.plan.case import Batch
-from hpcscope.report.figure import Figure, Plot, Table, number, scatter
+from hpcscope.report.figure import Figure, Plot, Table, scatter, upright
 from hpcscope.samples.samples import Samples
 from hpcscope.statistics.course import MEASURES, Course, Measure, seconds_of
 
@@ -44,9 +44,9 @@ def figures(run: Run) -> Iterator[Figure]:
             "xaxis": {"title": {"text": "time since the run began (s)"}, "showgrid": False},
             "yaxis": _axis([factor for points in drawn.values() for _, factor in points], highest),
             "shapes": [
-                *(_line(at) for at in launches[:: math.ceil(len(launches) / MOST_LAUNCHES) or 1]),
+                *(upright("launch", at) for at in launches[:: math.ceil(len(launches) / MOST_LAUNCHES) or 1]),
                 *(
-                    _strip(period.begin_unix_s - begin, period.end_unix_s - begin)
+                    upright("slow-state", period.begin_unix_s - begin, period.end_unix_s - begin)
                     for period in course.periods
                     if period.state > 0
                 ),
@@ -119,16 +119,6 @@ def _axis(factors: Sequence[float], highest: float) -> Plot:
         "ticktext": [f"{tick:g}" for tick in ticks],
         "range": [math.log10(low / 1.1), math.log10(high * 1.1)],
     }
-
-
-def _line(at: float) -> Plot:
-    place = {"x0": number(at), "x1": number(at), "y0": 0, "y1": 1}
-    return {"type": "line", "xref": "x", "yref": "paper", "layer": "below", "meta": "launch", **place}
-
-
-def _strip(begin: float, end: float) -> Plot:
-    place = {"x0": number(begin), "x1": number(end), "y0": 0, "y1": 1}
-    return {"type": "rect", "xref": "x", "yref": "paper", "layer": "below", "meta": "slow-state", **place}
 
 
 def _table(course: Course, begin: float) -> Table:

@@ -17,18 +17,17 @@ from hpcscope.report.figure import (
     Figure,
     Plot,
     band,
-    count_axis,
-    log_axis,
-    number,
+    extent,
     origins,
     place,
     scatter,
     series_name,
-    share_axis,
     shown,
-    size_axis,
+    swept_axis,
     table,
     title_words,
+    upright,
+    value_axis,
 )
 from hpcscope.report.order import level
 from hpcscope.report.run.figures.grouping import (
@@ -115,8 +114,7 @@ def _figure(run: Run, group: list[Summary], variable: str, key: str, all_factors
     traces += limits
     shapes, annotations = _breaks(drawn, xs)
     cache_shapes, cache_annotations = _caches(run.machine, xs) if variable == "array_bytes" else ([], [])
-    ys = [value for case in group for value in (case.ci_low, case.ci_high, case.median) if value is not None]
-    ys += [y for trace in limits for y in trace["y"]]
+    ys = [*extent(group), *(y for trace in limits for y in trace["y"])]
     title = f"{metric.capitalize()} by {by}"
     return Figure(
         key=key,
@@ -125,8 +123,8 @@ def _figure(run: Run, group: list[Summary], variable: str, key: str, all_factors
         + (" Values below -100 % are cut off." if units.is_share(first.metric) and min(ys) < LOWEST_SHARE else ""),
         traces=traces,
         layout={
-            "xaxis": size_axis(by, xs) if variable.endswith("bytes") else count_axis(by, xs),
-            "yaxis": share_axis(metric, ys) if units.is_share(first.metric) else log_axis(metric, ys, first.unit),
+            "xaxis": swept_axis(variable, by, xs),
+            "yaxis": value_axis(first.metric, metric, ys, first.unit),
             "shapes": shapes + cache_shapes,
             "annotations": annotations + cache_annotations,
         },
@@ -164,7 +162,7 @@ def points_and_band(
         text.append("")
     yield band(bands, name, slot)
     mode = "lines+markers" if joined else "markers"
-    yield scatter(x, y, name, slot=slot, mode=mode, text=text, legendgroup=name, connectgaps=False)
+    yield scatter(x, y, name, slot=slot, mode=mode, text=text)
 
 
 def _pieces(line: list[Summary], variable: str, breaks: Sequence[Breakpoint]) -> Iterator[list[Summary]]:
@@ -192,7 +190,7 @@ def _fitted(fit: Fit, xs: Sequence[float], slot: int) -> Plot:
             y.append(None)
         x.append(place(point.x, xs))
         y.append(point.fitted if point.fitted > 0 else None)
-    return scatter(x, y, f"fit: {model(fit.model)}", role="fit", slot=slot, mode="lines", showlegend=False)
+    return scatter(x, y, f"fit: {model(fit.model)}", role="fit", slot=slot, mode="lines")
 
 
 def chosen_fits(fits: Iterable[Fit], case: Summary, over: str, swept: str) -> Iterator[Fit]:
@@ -217,10 +215,8 @@ def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[
     span = max(xs) / place(min(xs), xs)
     noted, row = [0.0, 0.0], 0
     for before, after in sorted(seen):
-        left, right = number(place(before, xs)), number(place(after, xs))
-        edge = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
-        shapes.append(edge | {"type": "rect", "x0": left, "x1": right, "meta": "break-strip"})
-        shapes.append(edge | {"type": "line", "x0": right, "x1": right, "meta": "break"})
+        left, right = place(before, xs), place(after, xs)
+        shapes += [upright("break-strip", left, right), upright("break", right)]
         # Notes on neighboring breakpoints must not overlap.
         if right >= noted[row % 2] * span**_NOTE_SHARE:
             noted[row % 2] = right
@@ -250,20 +246,9 @@ def _caches(machine: Machine, xs: Sequence[float]) -> tuple[list[Plot], list[Plo
         if cache.kind != "instruction"
     }
     shown_sizes = [(level, size) for level, size in sorted(sizes) if min(xs) <= size <= max(xs)]
-    shapes: list[Plot] = [
-        {
-            "type": "line",
-            "x0": size,
-            "x1": size,
-            "yref": "paper",
-            "y0": 0,
-            "y1": 1,
-            "layer": "below",
-            "meta": "cache",
-        }
-        for _, size in shown_sizes
+    return [upright("cache", size) for _, size in shown_sizes], [
+        _note(f"L{level} {units.size(size)}", size, 1.0) for level, size in shown_sizes
     ]
-    return shapes, [_note(f"L{level} {units.size(size)}", size, 1.0) for level, size in shown_sizes]
 
 
 def _limits(ladders: Sequence[Ladder], group: Sequence[Summary], xs: Sequence[float]) -> list[Plot]:
@@ -348,12 +333,4 @@ def _caption(group: Sequence[Summary], fits: Sequence[Fit], limits: bool, caches
 
 
 def _note(text: str, x: float, y: float) -> Plot:
-    return {
-        "text": text,
-        "x": math.log10(x),
-        "y": y,
-        "yref": "paper",
-        "xanchor": "center",
-        "yanchor": "bottom",
-        "showarrow": False,
-    }
+    return {"text": text, "x": math.log10(x), "y": y}

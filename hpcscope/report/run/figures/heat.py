@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from hpcscope import units
 from hpcscope.report.figure import Plot, log_ticks, number, tick
@@ -13,33 +14,48 @@ _PARTED = 40
 
 
 def cells(
-    x: Sequence[float],
-    y: Sequence[float],
     values: Sequence[Sequence[float | None]],
     hover: Sequence[Sequence[str]],
     written: Sequence[Sequence[str]] | None,
     unit: str = "s",
 ) -> Plot:
-    """Return the cells; `values`, `hover` and `written` (texts in the cells) have a row for each y."""
+    """Return the cells by `places`; `values`, `hover` and `written` (texts in the cells) are lists of rows."""
     known = [value for row in values for value in row if value]
     low, high = scale(known)
+    columns = len(values[0])
     trace: Plot = {
         "type": "heatmap",
-        "x": list(x),
-        "y": list(y),
+        "x": list(range(columns)),
+        "y": list(range(len(values))),
         "z": [[number(math.log10(value)) if value else None for value in row] for row in values],
         "zmin": number(math.log10(low)),
         "zmax": number(math.log10(high)),
         "hovertext": [list(row) for row in hover],
         "hovertemplate": "%{hovertext}",
         "colorbar": color_bar(low, high, unit),
-        "xgap": 1 if len(x) <= _PARTED else 0,
-        "ygap": 1 if len(x) <= _PARTED else 0,
+        "xgap": 1 if columns <= _PARTED else 0,
         "meta": {"role": "heat"},
     }
     if written is not None:
-        trace |= {"text": [list(row) for row in written], "texttemplate": "%{text}"}
+        trace["text"] = [list(row) for row in written]
     return trace
+
+
+def places(names: Sequence[str], title: str = "", most: int = 16, down: bool = False, **further: Any) -> Plot:
+    """Return an axis with a place for each name, of which about `most` are written.
+
+    `down`: the first name is at the upper end. `further`: other entries of the layout.
+    """
+    every = -(-len(names) // most)
+    ends = [-0.5, len(names) - 0.5]
+    return {
+        **({"title": {"text": title}} if title else {}),
+        "role": "category",
+        "tickvals": list(range(0, len(names), every)),
+        "ticktext": list(names[::every]),
+        "range": ends[::-1] if down else ends,
+        **further,
+    }
 
 
 def scale(known: Sequence[float]) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from hpcscope.catalog.benchmark import Pattern
 from hpcscope.catalog.catalog import Standing
 from hpcscope.findings.results import Run
 from hpcscope.plan.case import transport_words
-from hpcscope.report.figure import Figure, Plot, Table, log_axis, origins, shown, size_axis
+from hpcscope.report.figure import Figure, Plot, Table, extent, log_axis, origins, shown, size_axis
 from hpcscope.report.run.figures.curves import limit_line, points_and_band
 from hpcscope.report.run.figures.grouping import FEWEST_POINTS
 from hpcscope.report.run.results import results
@@ -82,8 +82,7 @@ def _figure(run: Run, lines: dict[str, list[Summary]], title: str, unit: str, me
         limit_line(line, xs) for line in run.models.limits if line.metric == metric and drawn & set(line.protocols)
     ]
     traces += limits
-    ys = [value for case in group for value in (case.ci_low, case.ci_high, case.median) if value]
-    ys += [y for trace in limits for y in trace["y"]]
+    ys = [*extent(group), *(y for trace in limits for y in trace["y"])]
     return Figure(
         key=f"messages-{metric}",
         title=f"{title} of messages between two ranks",

@@ -36,7 +36,7 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
             )
             for name, slot in _PARTS.items()
         ],
-        layout=layout(len(parts), {"title": {"text": "fraction of the operation's time"}}, share=True),
+        layout=layout(len(parts), "fraction of the operation's time", share=True),
         table=Table(
             ["case", "time", "fraction of the ping-pong", *_PARTS],
             [

@@ -7,7 +7,7 @@ from hpcscope.findings.results import Run
 from hpcscope.models.communication.pair_matrix import PairMatrix
 from hpcscope.plan.case import transport_words
 from hpcscope.report.figure import Figure, Plot, Table
-from hpcscope.report.run.figures.heat import cells
+from hpcscope.report.run.figures.heat import cells, places
 from hpcscope.report.wording import sentence
 from hpcscope.units import count
 
@@ -36,19 +36,18 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
 def _figure(matrix: PairMatrix, key: str) -> Figure:
     names = _short(matrix.names)
     number = len(names)
-    places = list(range(number))
-    axis: Plot = {"range": [-0.5, number - 0.5], "role": "category", "constrain": "domain"} | _ticks(matrix, names)
+    ticks = _ticks(matrix, names)
     return Figure(
         key=key,
         title=f"One-way latency (RTT/2) of {units.size(matrix.message_bytes)} between every two ranks, "
         + ("one pair at a time" if matrix.load == "isolated" else "all pairs of a round at once")
         + ("" if matrix.transport == "default" else f", {transport_words(matrix.transport)}"),
         caption=_caption(matrix),
-        traces=[cells(places, places, matrix.time_s, _hover(matrix, names), _written(matrix))],
+        traces=[cells(matrix.time_s, _hover(matrix, names), _written(matrix))],
         layout={
             "height": min(_HIGHEST, max(_LOWEST, 110 + _SIDE * number)),
-            "xaxis": axis,
-            "yaxis": axis | {"range": [number - 0.5, -0.5], "scaleanchor": "x"},
+            "xaxis": places(names, **ticks),
+            "yaxis": places(names, down=True, scaleanchor="x", **ticks),
             "shapes": list(_outlines(matrix)),
         },
         table=_table(matrix),
@@ -68,13 +67,10 @@ def _short(names: Sequence[str]) -> list[str]:
 def _ticks(matrix: PairMatrix, names: Sequence[str]) -> Plot:
     """Name all ranks of a small matrix; in a large matrix, name the slow ranks and some in between."""
     marked = {matrix.names.index(name) for slow in matrix.slow_processes for name in slow.members}
-    places = set(range(len(names)))
+    chosen = list(range(len(names)))
     if len(names) > _NAMED:
         stride = -(-len(names) // 16)
-        places = {
-            place for place in places if place % stride == 0 and not marked & {place - 1, place + 1}
-        } | marked
-    chosen = sorted(places)
+        chosen = sorted(marked.union(place for place in chosen[::stride] if not marked & {place - 1, place + 1}))
     return {
         "tickvals": chosen,
         "ticktext": [f"{names[place]} ◂" if place in marked else names[place] for place in chosen],

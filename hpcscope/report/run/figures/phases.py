@@ -40,7 +40,7 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
             bars(run.benchmarks.metric_label(name, benchmark), SLOTS[name], labels, _seconds(name, groups))
             for name in names
         ],
-        layout=layout(len(groups), {"title": {"text": "fraction of the phases"}}, share=True),
+        layout=layout(len(groups), "fraction of the phases", share=True),
         table=table([case for group in groups for case in group], factors, run.benchmarks),
         origins=origins(parts),
         wide=True,

@@ -52,7 +52,7 @@ def _figure(run: Run, phases_by_rank: PhasesByRank, key: str) -> Figure:
         caption="Medians over all repetitions and launches. Idle is the time spent waiting for a rank that has "
         "not arrived yet." + (f" Ranks that are not shown: {left_out}." if left_out else ""),
         traces=[bars(labels_of[name], SLOTS[name], labels, values[name]) for name in names],
-        layout=layout(len(kept), {"title": {"text": "time in s"}}, share=False),
+        layout=layout(len(kept)),
         table=Table(
             ["rank", *(labels_of[name] for name in names)],
             [

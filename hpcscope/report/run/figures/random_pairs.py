@@ -8,8 +8,8 @@ from hpcscope.models.communication.pair_matrix import Slow
 from hpcscope.models.communication.random_pairs import Attribute, RandomPairs
 from hpcscope.names import plural
 from hpcscope.plan.case import transport_words
-from hpcscope.report.figure import Figure, Plot, Table
-from hpcscope.report.run.figures.heat import cells
+from hpcscope.report.figure import Figure, Table
+from hpcscope.report.run.figures.heat import cells, places
 from hpcscope.report.wording import sentence
 from hpcscope.units import count
 
@@ -42,24 +42,15 @@ def _hosts(sample: RandomPairs, key: str) -> Figure:
     width = max(len(row) for _, row in shown)
     values = [[_factor(sample, row, place) for place in range(width)] for _, row in shown]
     hover = [[_words(sample, row, place) for place in range(width)] for _, row in shown]
-    stride = -(-len(shown) // 16)
-    axis: Plot = {
-        "role": "category",
-        "constrain": "domain",
-        "tickvals": list(range(0, len(shown), stride)),
-        "ticktext": [name for name, _ in shown][::stride],
-        "range": [len(shown) - 0.5, -0.5],
-    }
     return Figure(
         key=key,
         title=f"Excess time of each host's messages of {_what(sample)}",
         caption=" ".join([*_caption(sample), *left_out]),
-        traces=[cells(range(width), range(len(shown)), values, hover, None, unit="")],
+        traces=[cells(values, hover, None, unit="")],
         layout={
             "height": min(_HIGHEST, max(_LOWEST, 110 + _CELL * len(shown))),
             "xaxis": {"role": "category", "range": [-0.5, width - 0.5], "title": {"text": "host of the row"}},
-            "yaxis": axis,
-            "shapes": [],
+            "yaxis": places([name for name, _ in shown], down=True),
         },
         table=_slowest(sample),
         origins=[sample.origin],
@@ -68,15 +59,6 @@ def _hosts(sample: RandomPairs, key: str) -> Figure:
 
 
 def _between(sample: RandomPairs, attribute: Attribute, key: str) -> Figure:
-    number = len(attribute.groups)
-    places = range(number)
-    stride = -(-number // 16)
-    axis: Plot = {
-        "role": "category",
-        "constrain": "domain",
-        "tickvals": list(places)[::stride],
-        "ticktext": attribute.groups[::stride],
-    }
     hover = [
         [
             f"{attribute.groups[row]} and {attribute.groups[column]}: {units.change(value - 1)}" if value else ""
@@ -95,12 +77,11 @@ def _between(sample: RandomPairs, attribute: Attribute, key: str) -> Figure:
         key=key,
         title=f"Messages of {_what(sample)} between every two {plural(attribute.name)}",
         caption="Median over the pairs between two groups, relative to all pairs; logarithmic colors.",
-        traces=[cells(places, places, attribute.between, hover, None, unit="")],
+        traces=[cells(attribute.between, hover, None, unit="")],
         layout={
-            "height": max(_LOWEST, min(_HIGHEST, 110 + 16 * number)),
-            "xaxis": axis | {"range": [-0.5, number - 0.5]},
-            "yaxis": axis | {"range": [number - 0.5, -0.5], "scaleanchor": "x"},
-            "shapes": [],
+            "height": max(_LOWEST, min(_HIGHEST, 110 + 16 * len(attribute.groups))),
+            "xaxis": places(attribute.groups),
+            "yaxis": places(attribute.groups, down=True, scaleanchor="x"),
         },
         table=Table(
             [

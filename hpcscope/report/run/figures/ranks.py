@@ -8,6 +8,7 @@ from hpcscope.report.figure import (
     Figure,
     Plot,
     estimates,
+    extent,
     log_axis,
     origins,
     ranks_axis,
@@ -62,7 +63,6 @@ def _figure(run: Run, group: list[Summary], key: str, apart: list[str]) -> Figur
         traces.append(_points(line, slot, name, joined=fit is None))
         traces += [_fitted(fit, slot)] if fit else []
     counts = [int(value) for value in values(group, "ranks")]
-    ys = [value for case in group for value in (case.ci_low, case.ci_high, case.median) if value]
     margin = 0.06 * (counts[-1] - counts[0])
     models = ", ".join(sorted({f"{equation(fit)} ({fit.source})" for fit in fits}))
     return Figure(
@@ -73,7 +73,7 @@ def _figure(run: Run, group: list[Summary], key: str, apart: list[str]) -> Figur
         traces=traces,
         layout={
             "xaxis": ranks_axis(counts, range=[counts[0] - margin, counts[-1] + margin]),
-            "yaxis": log_axis(metric, ys, first.unit),
+            "yaxis": log_axis(metric, extent(group), first.unit),
         },
         table=table(group, [*names, "ranks"], catalog),
         origins=origins(group),

@@ -36,7 +36,6 @@ def _figure(run: Run, fits: Sequence[Fit], variable: Variable, key: str) -> Figu
     xs = [point.x for fit in fits for point in fit.points]
     sizes = variable in ("message_bytes", "message_bytes_and_ranks")
     by = variable_label(run.benchmarks, fits[0], "message_bytes" if sizes else variable)
-    axis: Plot = size_axis(by, xs) if sizes else count_axis(by, xs)
     drawn = _series(fits, run.benchmarks)
     drawn = drawn[:: -(-len(drawn) // _MOST)]
     found = {
@@ -50,7 +49,10 @@ def _figure(run: Run, fits: Sequence[Fit], variable: Variable, key: str) -> Figu
         caption="Measured time / fitted time - 1. A model that fits leaves points scattered around 0 without a "
         "pattern; a slope or a step shows what the model misses.",
         traces=[_trace(name, points, slot, xs, sizes) for slot, (name, points) in enumerate(drawn)],
-        layout={"xaxis": axis, "yaxis": {"title": {"text": "residual"}, "tickformat": ".0%", "zeroline": True}},
+        layout={
+            "xaxis": size_axis(by, xs) if sizes else count_axis(by, xs),
+            "yaxis": {"title": {"text": "residual"}, "tickformat": ".0%", "zeroline": True},
+        },
         table=Table(
             ["case", "model", by, "measured", "fitted"],
             [_row(fit, point, sizes, run.benchmarks) for fit in fits for point in fit.points],

@@ -10,7 +10,7 @@ from hpcscope.report.figure import Figure, Plot, log_ticks, number, origins, pla
 from hpcscope.report.order import level
 from hpcscope.report.run.figures.curves import chosen_fits
 from hpcscope.report.run.figures.grouping import series, series_factors, swept, values
-from hpcscope.report.run.figures.heat import cells, scale
+from hpcscope.report.run.figures.heat import cells, places, scale
 from hpcscope.report.run.results import choice_key, results
 from hpcscope.report.wording import definition, equation, model
 from hpcscope.statistics.summary import Summary
@@ -19,7 +19,7 @@ _UNITS = {"mpi": "s", "operation": "s", "storage": "B/s"}
 """The levels that are drawn, with the unit of the drawn metrics."""
 _FEWEST = 3
 """Minimum number of sizes and of rank counts; for files, two rank counts suffice."""
-_WRITTEN = 9
+WRITTEN = 9
 """Maximum number of sizes at which the cells contain the values."""
 
 Grid = dict[tuple[float, int], Summary]
@@ -60,25 +60,19 @@ def _figure(run: Run, group: list[Summary], variable: str, key: str, apart: list
         title=", ".join([f"{metric.capitalize()} by {by} and number of ranks", *apart]),
         caption=_caption(first, fit) if first.unit == "s" else _fastest(group, variable),
         traces=[_cells(grid, sizes, counts, fitted)],
-        layout={
-            "height": max(260, 110 + 30 * len(counts)),
-            "xaxis": places(by, range(len(sizes)), ticks),
-            "yaxis": places("ranks", range(len(counts)), [str(count) for count in counts]),
-        },
+        layout=layout(by, ticks, counts),
         surface=_surface(grid, sizes, counts, fitted, ticks, variable, by) if first.unit == "s" else {},
         table=table(group, ["ranks", variable], run.benchmarks),
         origins=origins(group),
     )
 
 
-def places(title: str, at: Sequence[float], texts: Sequence[str]) -> Plot:
-    """Return an axis with names as ticks: the texts at these positions."""
+def layout(by: str, sizes: Sequence[str], counts: Sequence[int]) -> Plot:
+    """Return the layout of cells by size and number of ranks; `by`: the name of the sizes."""
     return {
-        "title": {"text": title},
-        "role": "category",
-        "tickvals": list(at),
-        "ticktext": list(texts),
-        "range": [at[0] - 0.5, at[-1] + 0.5],
+        "height": max(260, 110 + 30 * len(counts)),
+        "xaxis": places(sizes, by, most=len(sizes)),
+        "yaxis": places([str(count) for count in counts], "ranks", most=len(counts)),
     }
 
 
@@ -90,11 +84,9 @@ def _cells(
              for row, count in zip(rows, counts, strict=True)]  # fmt: skip
     written = [[units.quantity(case.median, case.unit) if case else "" for case in row] for row in rows]
     return cells(
-        range(len(sizes)),
-        range(len(counts)),
         [[case.median if case else None for case in row] for row in rows],
         hover,
-        written if len(sizes) <= _WRITTEN else None,
+        written if len(sizes) <= WRITTEN else None,
         next(iter(grid.values())).unit,
     )
 
@@ -134,8 +126,6 @@ def _surface(
                 "x": [number(x) for x in across],
                 "y": [number(y) for y in depth],
                 "z": heights,
-                "hoverinfo": "skip",
-                "showscale": False,
                 "meta": {"role": "surface"},
             },
             {
