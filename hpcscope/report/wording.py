@@ -144,6 +144,11 @@ def sentence(words: list[str]) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""
 
 
+def ending(text: str, most: int) -> str:
+    """Return a text or, if it is longer than `most` characters, its end: `…/source/solver.c`."""
+    return text if len(text) <= most else f"…{text[1 - most :]}"
+
+
 def direction(better: str) -> str:
     """Return in words whether longer or shorter bars are better."""
     return "longer is better" if better == "higher" else "shorter is better"

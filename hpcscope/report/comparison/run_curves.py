@@ -17,7 +17,6 @@ from hpcscope.report.run.figures.curves import points_and_band
 from hpcscope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, swept
 from hpcscope.report.wording import points_shown
 from hpcscope.statistics.summary import Summary
-from hpcscope.units import count
 
 Line = tuple[int, list[Summary]]
 """The index of a run, and its results by size."""
@@ -92,7 +91,7 @@ def _figure(
         key=key,
         title=f"{label[:1].upper()}{label[1:]}: {metric}",
         caption=f"{points_shown(summaries, bands=True)}; {first.better} is better."
-        + (f" The table also has {count(left_out, 'run')} with smaller differences." if left_out else ""),
+        + (f" The table also has {units.count(left_out, 'run')} with smaller differences." if left_out else ""),
         traces=[
             trace
             for number, line in drawn

@@ -1,7 +1,8 @@
 """Figures of a monitored program: its time by rank, routine, message size, partner and moment."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,8 +13,8 @@ from hpcscope.programs.profiles.traffic import matrix
 from hpcscope.report.figure import Figure, Plot, Table, number, scatter
 from hpcscope.report.run.figures.heat import cells, places
 from hpcscope.report.run.figures.stacked import bars, layout
-from hpcscope.units import count
 
+Group = TypeVar("Group", bound=Hashable)
 MOST_RANKS = 48
 """Maximum number of ranks in figures by rank; beyond it, a selection and the ranks that stand out."""
 MOST_ROUTINES = 16
@@ -34,14 +35,7 @@ _WAITS = "waits for "
 def by_process(merged: Merged) -> Figure:
     """Return computation and time in MPI of each rank as stacked bars."""
     chosen = outstanding(merged)
-    labels = [f"rank {process.rank}" for process in chosen]
-    parts = {"computation": [process.compute_s for process in chosen]}
-    for name in (*_KINDS, _OTHER):
-        seconds = [
-            sum(spent for kind, spent in process.kinds_s.items() if time_kind(kind) == name) for process in chosen
-        ]
-        if any(seconds):
-            parts[name] = seconds
+    parts = _by_kind([[("computation", process.compute_s), *process.kinds_s.items()] for process in chosen])
     left_out = len(merged.processes) - len(chosen)
     return Figure(
         key="by-process",
@@ -49,7 +43,7 @@ def by_process(merged: Merged) -> Figure:
         caption="Between MPI_Init and MPI_Finalize. Time outside MPI is computation, file access and the rest."
         + (" Concurrent calls of several threads are added up." if _threaded(merged) else "")
         + (f" Ranks that are not shown: {left_out}." if left_out else ""),
-        traces=[bars(name, SLOTS[name], labels, seconds) for name, seconds in parts.items()],
+        traces=_bars([f"rank {process.rank}" for process in chosen], parts),
         layout=layout(len(chosen)),
         table=Table(
             ["rank", "host", "wall", *parts, "user", "system", "off the processor"],
@@ -71,39 +65,28 @@ def by_process(merged: Merged) -> Figure:
 
 def by_routine(merged: Merged) -> Figure:
     """Return the time of all processes in each routine."""
-    sums: dict[str, list[Calls]] = defaultdict(list)
-    for call in merged.calls:
-        sums[call.routine].append(call)
-    ordered = sorted(sums.items(), key=lambda pair: -_time(pair[1]))
+    ordered = by_time(merged.calls, lambda call: call.routine)
     shown = ordered[:MOST_ROUTINES]
-    names = [name for name, _ in shown]
     whole_s = merged.calls_s
     return Figure(
         key="by-routine",
         title="Time in each routine, all ranks together",
         caption="A nonblocking call counts until it returns; the completion counts in the wait routine."
         + (f" The table has {len(ordered) - len(shown)} more routines." if len(ordered) > len(shown) else ""),
-        traces=[
-            bars(
-                part,
-                SLOTS[part],
-                names,
-                [_time(calls) if time_kind(kind(name)) == part else 0.0 for name, calls in shown],
-            )
-            for part in (*_KINDS, _OTHER)
-            if any(time_kind(kind(name)) == part for name in names)
-        ],
-        layout=layout(len(names)),
+        traces=_bars(
+            [name for name, _ in shown], _by_kind([[(kind(name), time_s(calls))] for name, calls in shown])
+        ),
+        layout=layout(len(shown)),
         table=Table(
             ["routine", "time", "fraction of MPI", "calls", "per call", "bytes"],
             [
                 [
                     name,
-                    _s(_time(calls)),
-                    units.share(_time(calls) / whole_s),
-                    str(_sum(calls, "calls")),
-                    _s(_time(calls) / max(_sum(calls, "calls"), 1)),
-                    units.quantity(_sum(calls, "bytes"), "B"),
+                    _s(time_s(calls)),
+                    units.share(time_s(calls) / whole_s),
+                    str(total(calls, "calls")),
+                    _s(time_s(calls) / max(total(calls, "calls"), 1)),
+                    units.quantity(total(calls, "bytes"), "B"),
                 ]
                 for name, calls in ordered
             ],
@@ -124,20 +107,13 @@ def by_size(merged: Merged) -> Figure:
     ordered = sorted(waits.items(), key=lambda pair: -sum(pair[1].values()))
     classes = sorted({size for _, sizes in ordered for size in sizes})
     labels = [size_range(size) for size in classes]
-    sums: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
-    for name, sizes in ordered:
-        for size, seconds in sizes.items():
-            sums["wait" if name.startswith(_WAITS) else time_kind(kind(name))][size] += seconds
-    traces = [
-        bars(part, SLOTS[part], labels, [sums[part].get(size, 0.0) for size in classes])
-        for part in (*_KINDS, _OTHER)
-        if part in sums
-    ]
+    kinds = {name: "wait" if name.startswith(_WAITS) else kind(name) for name in waits}
+    parts = _by_kind([[(kinds[name], sizes.get(size, 0.0)) for name, sizes in ordered] for size in classes])
     return Figure(
         key="by-size",
         title="Time by message size, all ranks together",
         caption="Size of the message, or of a rank's contribution to a collective. The table has each routine.",
-        traces=traces,
+        traces=_bars(labels, parts),
         layout=layout(len(classes)),
         table=Table(
             ["size", *(name for name, _ in ordered)],
@@ -148,6 +124,19 @@ def by_size(merged: Merged) -> Figure:
         ),
         origins=_MEASURED,
     )
+
+
+def _by_kind(rows: Sequence[Iterable[tuple[str, float]]]) -> dict[str, list[float]]:
+    """Return the times in s of each kind in each row, in the order of the colors; a row is kinds with times."""
+    sums = {name: [0.0] * len(rows) for name in SLOTS}
+    for place, row in enumerate(rows):
+        for name, seconds in row:
+            sums[name if name in sums else _OTHER][place] += seconds
+    return {name: seconds for name, seconds in sums.items() if any(seconds)}
+
+
+def _bars(labels: Sequence[str], parts: dict[str, list[float]]) -> list[Plot]:
+    return [bars(name, SLOTS[name], labels, seconds) for name, seconds in parts.items()]
 
 
 def traffic(merged: Merged) -> Iterator[Figure]:
@@ -341,11 +330,21 @@ def time_kind(kind: Kind) -> str:
     return kind if kind in _KINDS else _OTHER
 
 
-def _time(calls: Sequence[Calls]) -> float:
+def by_time(calls: Iterable[Calls], key: Callable[[Calls], Group]) -> list[tuple[Group, list[Calls]]]:
+    """Group calls by their `key`, groups with the most time first."""
+    groups: dict[Group, list[Calls]] = defaultdict(list)
+    for call in calls:
+        groups[key(call)].append(call)
+    return sorted(groups.items(), key=lambda group: -time_s(group[1]))
+
+
+def time_s(calls: Sequence[Calls]) -> float:
+    """Return the time of several calls."""
     return sum(call.time_s for call in calls)
 
 
-def _sum(calls: Sequence[Calls], name: str) -> int:
+def total(calls: Sequence[Calls], name: str) -> int:
+    """Return the number of several calls (`calls`), or of the bytes that they carried (`bytes`)."""
     return sum(getattr(call, name) for call in calls)
 
 
@@ -357,4 +356,4 @@ def described(merged: Merged) -> str:
     """Return one line that describes a program: `lmp: 4 ranks on 2 hosts`."""
     name = (merged.arguments or [merged.program])[0].rpartition("/")[2] or "a program"
     hosts = f" on {merged.hosts[0]}" if len(merged.hosts) == 1 else f" on {len(merged.hosts)} hosts"
-    return f"{name}: {count(merged.ranks, 'rank', 'ranks')}{hosts}"
+    return f"{name}: {units.count(merged.ranks, 'rank')}{hosts}"

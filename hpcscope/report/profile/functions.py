@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from hpcscope import units
 from hpcscope.programs.profiles.records import Function, Functions, Merged
 from hpcscope.report.figure import Figure, Table
+from hpcscope.report.profile.tables import seconds
 from hpcscope.report.run.figures.heat import cells, places
-from hpcscope.units import count
+from hpcscope.report.wording import ending
 
 MOST_FUNCTIONS = 24
 _NARROWEST = 0.001
 """Minimum fraction of all time for a box in the graph and for a row in its table."""
+_LONGEST = 40
+"""Maximum number of letters of a name on the axis."""
 _LINE = 19
 """Height of a level of the graph, in pixels."""
 
@@ -67,7 +70,7 @@ def graph(merged: Merged) -> FlameGraph | None:
         caption="Each box is a function, drawn below its caller. Its width is its fraction of all ranks' time. "
         + (
             f"Computation is sampled {found.sample_hz:g} times per second of CPU time of each rank"
-            f" ({count(found.samples, 'sample')}); time in MPI is measured."
+            f" ({units.count(found.samples, 'sample')}); time in MPI is measured."
             if found.sample_hz
             else "Only time in MPI is shown, because computation was not sampled (--sample)."
         ),
@@ -96,7 +99,7 @@ def by_process(merged: Merged) -> Iterator[Figure]:
     )
     for key, title, values in kinds:
         chosen = sorted(zip(found.functions, values, strict=True), key=lambda pair: -sum(pair[1]))
-        chosen = [(function, seconds) for function, seconds in chosen if any(seconds)][:MOST_FUNCTIONS]
+        chosen = [(function, times) for function, times in chosen if any(times)][:MOST_FUNCTIONS]
         if chosen:
             yield _by_process(found, key, title, chosen)
 
@@ -112,9 +115,9 @@ def functions(merged: Merged, most: int) -> Table:
         [
             [
                 function.name,
-                _s(function.compute_s),
+                seconds(function.compute_s),
                 _largest(function.compute_by_rank, ranks),
-                _s(function.mpi_s),
+                seconds(function.mpi_s),
                 _largest(function.mpi_by_rank, ranks),
                 str(function.calls),
                 units.quantity(function.bytes, "B"),
@@ -128,10 +131,10 @@ def _by_process(
     functions: Functions, key: str, title: str, chosen: Sequence[tuple[Function, Sequence[float]]]
 ) -> Figure:
     names = [function.name for function, _ in chosen]
-    values: list[list[float | None]] = [[second or None for second in seconds] for _, seconds in chosen]
+    values: list[list[float | None]] = [[time_s or None for time_s in times] for _, times in chosen]
     hover = [
-        [f"{name}, rank {rank}: {_s(second)}" for rank, second in zip(functions.ranks, seconds, strict=True)]
-        for name, (_, seconds) in zip(names, chosen, strict=True)
+        [f"{name}, rank {rank}: {seconds(time_s)}" for rank, time_s in zip(functions.ranks, times, strict=True)]
+        for name, (_, times) in zip(names, chosen, strict=True)
     ]
     return Figure(
         key=f"functions-{key}",
@@ -141,11 +144,11 @@ def _by_process(
         layout={
             "height": 90 + 22 * len(names),
             "xaxis": places([str(rank) for rank in functions.ranks], "rank"),
-            "yaxis": places([_short(name) for name in names], most=len(names), down=True),
+            "yaxis": places([ending(name, _LONGEST) for name in names], most=len(names), down=True),
         },
         table=Table(
             ["function", *(f"rank {rank}" for rank in functions.ranks)],
-            [[name, *map(_s, seconds)] for name, (_, seconds) in zip(names, chosen, strict=True)],
+            [[name, *map(seconds, times)] for name, (_, times) in zip(names, chosen, strict=True)],
         ),
         origins=["measured"],
         wide=True,
@@ -177,12 +180,12 @@ def _boxes(functions: Functions, times: _Inclusive, whole_s: float) -> Iterator[
         if times.total_s[place] < _NARROWEST * whole_s:
             continue
         total_s, mpi_s = times.total_s[place], times.mpi_s[place]
-        told = f"{node.name}: {_s(total_s)}, {units.share(total_s / whole_s)}"
+        told = f"{node.name}: {seconds(total_s)}, {units.share(total_s / whole_s)}"
         if node.mpi:
-            told += f"; {count(node.calls, 'call')}, {units.quantity(node.bytes, 'B')}"
+            told += f"; {units.count(node.calls, 'call')}, {units.quantity(node.bytes, 'B')}"
         else:
-            told += f"; in MPI {_s(mpi_s)}" + (
-                f", own computation {_s(node.time_s)}" if functions.sample_hz else ""
+            told += f"; in MPI {seconds(mpi_s)}" + (
+                f", own computation {seconds(node.time_s)}" if functions.sample_hz else ""
             )
         yield Box(
             name=node.name,
@@ -198,9 +201,9 @@ def _row(functions: Functions, times: _Inclusive, place: int) -> list[str]:
     node = functions.tree[place]
     return [
         "\u2003" * times.levels[place] + node.name,
-        _s(times.total_s[place]),
-        _s(times.mpi_s[place]),
-        "" if node.mpi else _s(node.time_s),
+        seconds(times.total_s[place]),
+        seconds(times.mpi_s[place]),
+        "" if node.mpi else seconds(node.time_s),
         str(node.calls) if node.mpi else "",
         units.quantity(node.bytes, "B") if node.mpi else "",
     ]
@@ -208,12 +211,4 @@ def _row(functions: Functions, times: _Inclusive, place: int) -> list[str]:
 
 def _largest(by_rank: Sequence[float], ranks: Sequence[int]) -> str:
     most = max(by_rank, default=0.0)
-    return f"{_s(most)} (rank {ranks[by_rank.index(most)]})" if most else ""
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 40 else f"…{name[-39:]}"
-
-
-def _s(seconds: float) -> str:
-    return units.quantity(seconds, "s") if seconds else "0"
+    return f"{seconds(most)} (rank {ranks[by_rank.index(most)]})" if most else ""

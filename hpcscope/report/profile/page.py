@@ -23,7 +23,6 @@ from hpcscope.report.profile.timeline import CallTimeline, timeline
 from hpcscope.report.run.rows import CaseRow, packed
 from hpcscope.report.wording import moment
 from hpcscope.rundirectory import RunDirectory, write_text
-from hpcscope.units import count
 from hpcscope.version import VERSION
 
 _WORDS = ("routine", "place", "region", "least and most")
@@ -123,7 +122,7 @@ def sentences(contents: ProfileContents) -> list[str]:
         paths = len({file.path for file in merged.program_files if file.path})
         words.append(
             f"{units.share(merged.files_s / total_s)} of the time is in calls on files:"
-            f" {units.quantity(moved, 'B')} read and written in {count(paths, 'file')}."
+            f" {units.quantity(moved, 'B')} read and written in {units.count(paths, 'file')}."
         )
     if "off_processor_s" in merged.spreads:
         off_s = merged.spreads["off_processor_s"].mean
@@ -143,7 +142,7 @@ def _traced(window: TraceWindow, events: int) -> str:
     if not window.full:
         return f"The trace holds all {units.grouped(events)} calls within {kept}, from {start} after MPI_Init."
     return (
-        f"The trace holds {kept} of the requested {asked}: {count(window.full, 'rank', 'ranks')} made"
+        f"The trace holds {kept} of the requested {asked}: {units.count(window.full, 'rank')} made"
         f" too many calls, and {window.lost_calls} calls are left out."
     )
 
@@ -153,9 +152,9 @@ def alerts(contents: ProfileContents) -> list[str]:
     merged, monitored = contents.merged, contents.monitored
     found = []
     if merged.unfinished:
-        found.append(f"{count(len(merged.unfinished), 'rank', 'ranks')} did not reach MPI_Finalize.")
+        found.append(f"{units.count(len(merged.unfinished), 'rank')} did not reach MPI_Finalize.")
     if merged.missing_ranks:
-        found.append(f"{count(len(merged.missing_ranks), 'rank', 'ranks')} left no profile.")
+        found.append(f"{units.count(len(merged.missing_ranks), 'rank')} left no profile.")
     if monitored.code:
         ended = (
             f"signal {monitored.signal}" if monitored.signal is not None else f"exit code {monitored.exit_code}"
@@ -242,8 +241,8 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
             "late",
             "Late senders and receivers",
             f"The trace of {units.quantity(merged.late.window_s, 's')} has both the send and the receive of"
-            f" {count(merged.late.messages, 'message')}, and only one of the two for"
-            f" {count(merged.late.unmatched, 'message')}.",
+            f" {units.count(merged.late.messages, 'message')}, and only one of the two for"
+            f" {units.count(merged.late.unmatched, 'message')}.",
             table=tables.late(merged, _LINES),
         )
     if merged.files:
@@ -262,7 +261,7 @@ def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
             "Communication matrix",
             "Point-to-point messages, puts and gets, without collectives.",
             filled(list(matrices)),
-            notes=[f"{count(unreceived, 'message')} had not been received."] if unreceived > 0 else [],
+            notes=[f"{units.count(unreceived, 'message')} had not been received."] if unreceived > 0 else [],
         )
     course = list(drawn.course(merged))
     if course or contents.trace is not None:

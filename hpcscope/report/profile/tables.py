@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from hpcscope import units
 from hpcscope.programs.profiles.machine_comparison import MachineComparison
-from hpcscope.programs.profiles.records import Calls, FileLayer, FileUse, Merged, Spread
+from hpcscope.programs.profiles.records import FileLayer, FileUse, Merged, Spread
 from hpcscope.programs.profiles.regions import OUTSIDE
 from hpcscope.report.figure import Table
-from hpcscope.report.profile.figures import size_range
+from hpcscope.report.profile.figures import by_time, size_range, time_s, total
 
 _SPREADS = {
     "wall_s": ("wall-clock", "s"),
@@ -55,23 +55,18 @@ def _spread(title: str, spread: Spread, unit: str) -> list[str]:
 
 def routines(merged: Merged, most: int) -> Table:
     """Return the routines with the most time."""
-    sums: dict[str, list[Calls]] = defaultdict(list)
-    for call in merged.calls:
-        sums[call.routine].append(call)
-    ordered = sorted(sums.items(), key=lambda pair: -sum(row.time_s for row in pair[1]))[:most]
     whole_s = merged.calls_s
     rows = []
-    for name, alike in ordered:
-        time_s, calls = sum(row.time_s for row in alike), sum(row.calls for row in alike)
-        carried = sum(row.bytes for row in alike)
+    for name, alike in by_time(merged.calls, lambda call: call.routine)[:most]:
+        spent_s, calls = time_s(alike), total(alike, "calls")
         rows.append(
             [
                 "beyond the table size" if name == "none" else name,
-                units.quantity(time_s, "s"),
-                units.share(time_s / whole_s),
+                units.quantity(spent_s, "s"),
+                units.share(spent_s / whole_s),
                 str(calls),
-                units.quantity(time_s / max(calls, 1), "s"),
-                units.quantity(carried / max(calls, 1), "B"),
+                units.quantity(spent_s / max(calls, 1), "s"),
+                units.quantity(total(alike, "bytes") / max(calls, 1), "B"),
             ]
         )
     return Table(["routine", "time", "of MPI", "calls", "per call", "bytes per call"], rows)
@@ -80,24 +75,21 @@ def routines(merged: Merged, most: int) -> Table:
 def sites(merged: Merged, most: int, frames: int | None = None) -> Table:
     """Return the call sites with the most time; sites with equal innermost `frames` (None: all frames) are one."""
     names = [" < ".join(site.frames[:frames]) for site in merged.sites]
-    sums: dict[tuple[str, str], list[Calls]] = defaultdict(list)
-    for call in merged.calls:
-        if call.site is not None:
-            sums[names[call.site], call.routine].append(call)
+    known = [call for call in merged.calls if call.site is not None]
+    ordered = by_time(known, lambda call: (names[call.site or 0], call.routine))
     whole_s = merged.calls_s
-    ordered = sorted(sums.items(), key=lambda pair: -sum(calls.time_s for calls in pair[1]))[:most]
     return Table(
         ["call site", "routine", "time", "of MPI", "calls", "ranks"],
         [
             [
                 site,
                 routine,
-                units.quantity(sum(calls.time_s for calls in alike), "s"),
-                units.share(sum(calls.time_s for calls in alike) / whole_s),
-                str(sum(row.calls for row in alike)),
+                units.quantity(time_s(alike), "s"),
+                units.share(time_s(alike) / whole_s),
+                str(total(alike, "calls")),
                 str(max(calls.processes for calls in alike)),
             ]
-            for (site, routine), alike in ordered
+            for (site, routine), alike in ordered[:most]
         ],
     )
 
@@ -218,8 +210,8 @@ def file_times(merged: Merged, most: int) -> Table:
             [
                 file.path or "other files",
                 LAYERS[file.layer],
-                *(_seconds(getattr(file, f"{name}_s")) for name in ("open", "read", "write", "sync", "other")),
-                _seconds(file.longest_s),
+                *(seconds(getattr(file, f"{name}_s")) for name in ("open", "read", "write", "sync", "other")),
+                seconds(file.longest_s),
                 units.quantity(file.bytes / file.transfer_s if file.bytes and file.transfer_s else None, "B/s"),
                 f"rank {file.most_rank}, {units.share(file.most_bytes / file.bytes)}" if file.bytes else "",
             ]
@@ -245,7 +237,8 @@ def transfer_sizes(merged: Merged) -> Table:
     )
 
 
-def _seconds(value: float) -> str:
+def seconds(value: float) -> str:
+    """Return a time in words; no time at all has no unit."""
     return units.quantity(value, "s") if value else "0"
 
 
@@ -288,9 +281,7 @@ def unfinished(merged: Merged, most: int) -> Table:
 def late(merged: Merged, most: int) -> Table:
     """Return the late senders and receivers in the trace window."""
     late_ranks = merged.late.ranks if merged.late else []
-    ordered = sorted(late_ranks, key=lambda late_rank: -(late_rank.late_sender_s + late_rank.late_receiver_s))[
-        :most
-    ]
+    ordered = sorted(late_ranks, key=lambda late_rank: -(late_rank.late_sender_s + late_rank.late_receiver_s))
     return Table(
         ["rank", "waited", "others waited for its sends", "others waited for its receives"],
         [
@@ -301,7 +292,7 @@ def late(merged: Merged, most: int) -> Table:
                     for value in (late_rank.waited_s, late_rank.late_sender_s, late_rank.late_receiver_s)
                 ),
             ]
-            for late_rank in ordered
+            for late_rank in ordered[:most]
         ],
     )
 

@@ -15,6 +15,7 @@ from hpcscope.report.profile.figures import described
 from hpcscope.report.profile.page import alerts, sentences, wrapped
 from hpcscope.report.terminal.console import Fitting, draws
 from hpcscope.report.terminal.findings import WIDTH, told
+from hpcscope.report.wording import ending
 from hpcscope.rundirectory import RunDirectory
 
 NARROWEST = 60
@@ -94,17 +95,12 @@ def _processes(contents: ProfileContents, blocks: bool) -> Iterator[Text]:
         yield Text(f"  and {left} ranks in between", style="dim")
 
 
-def _shortened(table: Table) -> Table:
+def _shortened(table: Table, most: int = _PLACE) -> Table:
     """Return a table with long names in its first column cut to their ends, for narrow terminals."""
-    return Table(
-        table.columns,
-        [[name if len(name) <= _PLACE else f"…{name[-_PLACE + 1 :]}", *rest] for name, *rest in table.rows],
-    )
+    return Table(table.columns, [[ending(name, most), *rest] for name, *rest in table.rows])
 
 
 def _narrow(table: Table) -> Table:
     """Return the columns of the table of files that fit on a terminal; long paths are cut to their ends."""
     chosen = [table.columns.index(name) for name in _FILES]
-    rows = [[row[index] for index in chosen] for row in table.rows]
-    ends = [path if len(path) <= _PATH else f"…{path[-_PATH + 1 :]}" for path, *_ in rows]
-    return Table(list(_FILES), [[end, *row[1:]] for end, row in zip(ends, rows, strict=True)])
+    return _shortened(Table(list(_FILES), [[row[index] for index in chosen] for row in table.rows]), _PATH)

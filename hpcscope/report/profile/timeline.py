@@ -15,7 +15,6 @@ from hpcscope.programs.profiles.records import Merged
 from hpcscope.programs.profiles.routines import kind
 from hpcscope.programs.profiles.trace import Integers, Trace, changes
 from hpcscope.report.profile.figures import SLOTS, time_kind
-from hpcscope.units import count
 
 MOST_CALLS = 1_000_000
 """If there are more calls, successive short calls of a rank are drawn as one."""
@@ -135,9 +134,9 @@ def packed(values: NDArray[Any]) -> str:
 def _caption(trace: Trace, calls: int, width_s: float) -> Iterator[str]:
     yield "The time between calls is computation. The time is measured; the name of the function is sampled."
     yield "Arrows lead from the start of a send to the end of its receive; red: the receiver waited for the send."
-    yield f"{count(len(trace.sends), 'message has', 'messages have')} both ends in the window."
+    yield f"{units.count(len(trace.sends), 'message has', 'messages have')} both ends in the window."
     if trace.unmatched:
-        ends = count(trace.unmatched, "send or receive has", "sends and receives have")
+        ends = units.count(trace.unmatched, "send or receive has", "sends and receives have")
         yield f"{ends} no arrow: the other end is outside the window."
     if width_s:
         width = units.quantity(width_s, "s")

@@ -14,7 +14,6 @@ from hpcscope.models.ladder.rung import Ladder, LadderRung
 from hpcscope.report.run import storage_tuning, tuning
 from hpcscope.report.run.ladders import QUANTITIES, best_rungs
 from hpcscope.report.wording import moment, sentence
-from hpcscope.units import count
 
 WHOLE = 0.9
 """A layer that delivers this fraction of the next-lower layer's performance loses next to nothing."""
@@ -123,7 +122,7 @@ def cautions(run: Run) -> list[Caution]:
     if lacks := run.record.lacks:
         resources = {lack.resource for lack in lacks}
         number = sum(skipped.resource in resources for skipped in run.record.skipped)
-        left_out = f"; {count(number, 'case')} left out" if number else ""
+        left_out = f"; {units.count(number, 'case')} left out" if number else ""
         text = f"Below the minimum configuration: {', '.join(lack.words for lack in lacks)}{left_out}."
         found.append(Caution(text, grave=len(run.machine.hosts) > 1))
     return found
@@ -161,7 +160,7 @@ def measured(run: Run) -> str:
     launches = max((summary.launches for summary in run.statistics), default=0)
     origins = sorted({str(summary.origin) for summary in run.statistics})
     verb = sentence(origins) or "measured"
-    number = count(len(cases), "case")
+    number = units.count(len(cases), "case")
     if run.record.imported is not None:
         files = sentence([file.name for file in run.record.imported.files])
         return f"{number} imported from {files}."
@@ -169,16 +168,16 @@ def measured(run: Run) -> str:
         rounds = max((summary.launches for summary in run.statistics), default=0)
         return (
             f"On {moment(run.record.started_unix_s)} the jobs of the mix {run.record.mix} ran alone and side"
-            f" by side in {count(rounds, 'round')} on {machine_name(run.machine)}."
+            f" by side in {units.count(rounds, 'round')} on {machine_name(run.machine)}."
         )
     return (
         f"On {moment(run.record.started_unix_s)} the {run.record.module} module {verb} {number} in up to "
-        f"{count(launches, 'launch', 'launches')} on {machine_name(run.machine)}."
+        f"{units.count(launches, 'launch', 'launches')} on {machine_name(run.machine)}."
     )
 
 
 def _host_kind(host: Host) -> str:
     processor = host.processor
     cores = f"{processor.cores} cores" if processor.cores != 1 else "1 core"
-    devices = [count(number, name, name) for name, number in Counter(host.accelerators).items()]
+    devices = [units.count(number, name, name) for name, number in Counter(host.accelerators).items()]
     return ", ".join([f"{cores} of {processor.model}", units.quantity(host.memory_bytes, "B"), *devices])

@@ -17,7 +17,6 @@ from hpcscope.report import validity
 from hpcscope.report.run.results import has_default_problem, results
 from hpcscope.samples.records import LaunchRecord
 from hpcscope.statistics.summary import Summary
-from hpcscope.units import count
 
 _BEYOND_CACHES = 2
 """An array of this many times the largest cache is in memory."""
@@ -162,7 +161,7 @@ def _states(run: Run) -> Fact:
     cases = len({case.key for case in run.statistics.primary})
     slowest = course.states[-1]
     text = (
-        f"{count(course.changes, 'change')} of state; {units.share(slowest.share)} of the time in a state "
+        f"{units.count(course.changes, 'change')} of state; {units.share(slowest.share)} of the time in a state "
         f"{slowest.factor:.3g} times as slow as the fastest"
     )
     return Fact("Machine states", f"{text}; {mixed} of {cases} cases mix states ({validity.MIXED})", mixed > 0)
@@ -200,7 +199,7 @@ def _late(headline: list[Summary]) -> Fact:
     if not late:
         return Fact("Late starts", "every repetition began in time", False)
     worst = max(case.invalid_share for case in late)
-    cases = count(len({case.key for case in late}), "case")
+    cases = units.count(len({case.key for case in late}), "case")
     return Fact("Late starts", f"up to {units.share(worst)} of the repetitions left out, in {cases}", worst > 0.05)
 
 

@@ -7,7 +7,6 @@ from hpcscope import units
 from hpcscope.comparison.table import CaseTable
 from hpcscope.statistics.estimate import in_percent, in_unit
 from hpcscope.tune.storage.record import StorageTuning, Trial
-from hpcscope.units import count
 
 DONE = {"write": "Writing", "read": "Reading"}
 LEGEND = "error: predicted / measured bandwidth - 1. Trials without a prediction are the input of all predictions."
@@ -24,9 +23,8 @@ def page(tuning: StorageTuning) -> RenderableType:
         rate = in_unit(reached, "B/s")
         parts += [Text(f"Chosen: {tuning.conclusion.chosen.label}: {rate}", style="bold")]
         parts += [Text(f"  {words}") for words in tuning.conclusion.words]
-    caption = (
-        f"{len(tuning.trials)} of {len(tuning.predicted)} ways, {count(asked.launches, 'launch', 'launches')}"
-    )
+    launches = units.count(asked.launches, "launch", "launches")
+    caption = f"{len(tuning.trials)} of {len(tuning.predicted)} ways, {launches}"
     columns = ["measured [95 %]", "of the fastest", "predicted", "error", "way"]
     table = CaseTable(columns, list(map(_row, sorted(tuning.trials, key=_rate, reverse=True))))
     parts += [Text(""), Text(caption), table, Text(""), Text(LEGEND, style="dim")]

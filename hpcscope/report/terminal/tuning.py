@@ -12,7 +12,6 @@ from hpcscope.report.run.tuning import STAGES, figures, signed
 from hpcscope.statistics.estimate import Estimate
 from hpcscope.tune.candidates import untuned
 from hpcscope.tune.record import Round, Try, Tuning
-from hpcscope.units import count
 
 LEGEND = (
     "* marks the benchmark's defaults. error: predicted / measured time - 1. slower: slowdown relative to the "
@@ -39,7 +38,7 @@ def page(tuning: Tuning, rates: LinpackRates | None) -> RenderableType:
 
 def _head(tuning: Tuning) -> Iterator[Text]:
     asked = tuning.settings
-    yield Text(f"LINPACK on {count(asked.ranks, 'rank')}", style="bold")
+    yield Text(f"LINPACK on {units.count(asked.ranks, 'rank')}", style="bold")
     if tuning.size is not None:
         yield Text(f"n = {tuning.size.n}: {tuning.size.why}")
         contention = (tuning.contention or 1.0) - 1
@@ -56,7 +55,8 @@ def _caption(round_: Round, tuning: Tuning) -> str:
     if round_.stage == "sizes":
         return f"{words}: {tries[0].candidate.label}; Gflop/s"
     of = f"{len(tries)} of {len(tuning.predicted)} settings"
-    return f"{words}: {of}, n = {tries[0].n}, {count(tuning.settings.launches, 'launch', 'launches')}; Gflop/s"
+    launches = units.count(tuning.settings.launches, "launch", "launches")
+    return f"{words}: {of}, n = {tries[0].n}, {launches}; Gflop/s"
 
 
 def _table(round_: Round) -> Table:

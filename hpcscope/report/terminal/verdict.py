@@ -21,7 +21,6 @@ from hpcscope.report.terminal.console import draws
 from hpcscope.report.terminal.findings import LABEL_COLUMNS, WIDTH, told
 from hpcscope.report.validity import MIXED, MIXED_NOTE, of_most
 from hpcscope.report.wording import direction
-from hpcscope.units import count
 
 NARROWEST = 60
 _LADDER_LINES = 27
@@ -71,7 +70,7 @@ def verdict(run: Run, blocks: bool = True, width: int = WIDTH) -> Iterator[Text]
         yield from _note(MIXED_NOTE, width)
     hidden = len(ladders) - shown
     if hidden > 0:
-        yield Text(f"  and {count(hidden, 'further ladder')} in the report", style="dim")
+        yield Text(f"  and {units.count(hidden, 'further ladder')} in the report", style="dim")
     if note := of_most(run.statistics.primary):
         yield from _note(note, width)
     yield Text()

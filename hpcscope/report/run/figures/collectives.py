@@ -12,7 +12,6 @@ from hpcscope.report.run.figures.side_by_side import Rows, beside
 from hpcscope.report.run.results import results
 from hpcscope.report.wording import definition, points_shown, sentence
 from hpcscope.statistics.summary import Summary
-from hpcscope.units import count
 
 _PANELS = 3
 
@@ -50,7 +49,7 @@ def figures(run: Run) -> Iterator[Figure | DotPlot]:
             run,
             panels,
             key="collectives-compared",
-            title=f"Collectives compared, {count(ranks, 'rank', 'ranks')}",
+            title=f"Collectives compared, {units.count(ranks, 'rank')}",
             caption=f"{points_shown(group)}, each size on its own axis; lower is better.",
             names=[],
         )
@@ -113,7 +112,7 @@ def _by_size(run: Run, lines: dict[str, list[Summary]], ranks: int) -> Figure:
     )
     return Figure(
         key="collectives-by-size",
-        title=f"Time of collectives, {count(ranks, 'rank', 'ranks')}",
+        title=f"Time of collectives, {units.count(ranks, 'rank')}",
         caption=f"{points_shown(group, _timed(group), bands=True)}; lower is better.",
         traces=traces,
         layout={"xaxis": size_axis("message size", xs), "yaxis": log_axis("time", extent(group), "s")},

@@ -9,7 +9,6 @@ from hpcscope.plan.case import transport_words
 from hpcscope.report.figure import Figure, Plot, Table
 from hpcscope.report.run.figures.heat import cells, places
 from hpcscope.report.wording import sentence
-from hpcscope.units import count
 
 _FEWEST = 3
 """Minimum number of ranks: two ranks are a single pair, which needs no matrix."""
@@ -99,7 +98,7 @@ def _frame(left: float, right: float, low: float, high: float) -> Plot:
 
 
 def _caption(matrix: PairMatrix) -> str:
-    launches = count(matrix.launches, "launch", "launches")
+    launches = units.count(matrix.launches, "launch", "launches")
     words = [f"Medians over {launches}; colors on a logarithmic scale."]
     if matrix.reason:
         return " ".join([*words, f"Slow ranks and pairs were not searched for: {matrix.reason}."])

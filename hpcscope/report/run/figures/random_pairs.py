@@ -11,7 +11,6 @@ from hpcscope.plan.case import transport_words
 from hpcscope.report.figure import Figure, Table
 from hpcscope.report.run.figures.heat import cells, places
 from hpcscope.report.wording import sentence
-from hpcscope.units import count
 
 _ROWS = 400
 """Maximum number of rows in the map of hosts; the map of 10,000 hosts takes some hundred kilobytes per size."""
@@ -138,9 +137,10 @@ def _words(sample: RandomPairs, row: Sequence[int], place: int) -> str:
 
 def _caption(sample: RandomPairs) -> Iterator[str]:
     share = units.share(sample.pairs / sample.of_pairs)
+    launches = units.count(sample.launches, "launch", "launches")
     yield (
-        f"{sample.rounds} random rounds in {count(sample.launches, 'launch', 'launches')} measured {sample.pairs} "
-        f"of {sample.of_pairs} pairs ({share}); the median is {units.quantity(sample.typical_s or 0.0, 's')}."
+        f"{sample.rounds} random rounds in {launches} measured {sample.pairs} of {sample.of_pairs} pairs ({share})"
+        f"; the median is {units.quantity(sample.typical_s or 0.0, 's')}."
     )
     if sample.reason:
         yield f"Slow hosts and paths were not searched for: {sample.reason}."
