@@ -1,7 +1,7 @@
 """The tables of a campaign, shared by the terminal and the report."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -75,7 +75,7 @@ def sections(head: Head, analysis: Analysis) -> list[TableSection]:
     varying = _varying([configuration.point for configuration in analysis.configurations])
     made: list[TableSection | None] = [
         _endurance(analysis.endurance) if analysis.endurance else None,
-        _comparisons(analysis.comparisons) if analysis.comparisons else None,
+        _comparisons(analysis.comparisons),
         _effects(analysis.effects) if analysis.effects else None,
         _runs(analysis.configurations, varying),
         _speedups(analysis, head),
@@ -105,7 +105,7 @@ def _effects(effects: Sequence[FactorEffect]) -> TableSection:
     rows = [
         [
             _head(effect.factor),
-            f"{_value(effect.factor, effect.value)} instead of {_value(effect.factor, effect.first)}",
+            _instead(effect),
             _change(effect),
             str(effect.pairs),
             OVERSUBSCRIBED if effect.oversubscribed else "",
@@ -138,32 +138,28 @@ def _ratios(effects: Sequence[FactorEffect]) -> tuple[list[Mark], float]:
 
     marks = [
         Mark(
-            f"{_head(effect.factor)} {_value(effect.factor, effect.value)}"
-            f" instead of {_value(effect.factor, effect.first)}",
+            f"{_head(effect.factor)} {_instead(effect)}",
             _change(effect),
-            place(effect.ratio.bounds[0]),
-            place(effect.ratio.value),
-            place(effect.ratio.bounds[2]),
+            *map(place, effect.ratio.bounds),
         )
         for effect in effects
     ]
     return marks, place(1.0)
 
 
+def _instead(effect: FactorEffect) -> str:
+    value, first = (units.parameter(effect.factor, value) for value in (effect.value, effect.first))
+    return f"{value} instead of {first}"
+
+
 def _change(effect: FactorEffect) -> str:
     """Return an effect in words: `1.86 times as fast [1.5, 1.9]`."""
     ratio = effect.ratio
-    if ratio.low is not None and not effect.certain:
-        return f"no significant change, {in_percent(_minus_one(ratio))}"
+    if ratio.low is not None and ratio.high is not None and not effect.certain:
+        return f"no significant change, {units.share(ratio.value - 1, ratio.low - 1, ratio.high - 1)}"
     if ratio.value <= 1:
         return f"{in_unit(ratio.as_rate(1))} times as fast"
     return f"{in_unit(ratio)} times as long"
-
-
-def _minus_one(ratio: Estimate) -> Estimate:
-    assert ratio.low is not None
-    assert ratio.high is not None
-    return Estimate(value=ratio.value - 1, low=ratio.low - 1, high=ratio.high - 1)
 
 
 def answers(analysis: Analysis) -> list[str]:
@@ -171,11 +167,8 @@ def answers(analysis: Analysis) -> list[str]:
     found = []
     if best := analysis.fastest:
         varying = _varying([configuration.point for configuration in analysis.configurations])
-        words = ", ".join(
-            f"{_head(name)} {value}" for name, value in zip(varying, _chosen(best.point, varying), strict=True)
-        )
         rivals = f"; points that cannot be distinguished from it: {best.rivals}" if best.rivals else ""
-        found.append(f"Fastest point: {words}, {in_unit(best.time_s, 's')}{rivals}.")
+        found.append(f"Fastest point: {_words(best.point, varying)}, {in_unit(best.time_s, 's')}{rivals}.")
     found += [
         f"Speedup: {_ranks(effect.value)} instead of {_ranks(effect.first)}, {_change(effect)}"
         f"{', oversubscribed' if effect.oversubscribed else ''}."
@@ -219,7 +212,7 @@ def _runs(configurations: Sequence[Configuration], varying: Sequence[str]) -> Ta
                 *_chosen(configuration.point, varying),
                 str(configuration.runs),
                 str(configuration.failed) if configuration.failed else "",
-                units.interval(spread.median, spread.low, spread.high, "s") if spread else "–",
+                in_unit(_estimate(spread), "s") if spread else "–",
                 units.share(spread.variation) if spread else "",
                 units.quantity(spread.sanitized_mean, "s") if spread else "",
                 units.share(spread.sanitized_variation) if spread else "",
@@ -241,23 +234,20 @@ def _runs(configurations: Sequence[Configuration], varying: Sequence[str]) -> Ta
 
 def _bars(configurations: Sequence[Configuration], varying: Sequence[str]) -> list[TimeBar]:
     known = [configuration for configuration in configurations if "compute_s" in configuration.features]
-    walls = [configuration.features["wall_s"] for configuration in known]
-    longest = max((wall.median if wall.high is None else wall.high for wall in walls), default=0.0)
+    walls = [_estimate(configuration.features["wall_s"]).bounds for configuration in known]
+    longest = max((high for _, _, high in walls), default=0.0)
     if not longest:
         return []
     return [
         TimeBar(
-            ", ".join(
-                f"{_head(name)} {value}"
-                for name, value in zip(varying, _chosen(configuration.point, varying), strict=True)
-            ),
+            _words(configuration.point, varying),
             f"{units.quantity(compute, 's')} + {units.quantity(mpi, 's')}",
             100 * compute / longest,
             100 * mpi / longest,
-            100 * (wall.median if wall.low is None else wall.low) / longest,
-            100 * (wall.median if wall.high is None else wall.high) / longest,
+            100 * low / longest,
+            100 * high / longest,
         )
-        for configuration, wall in zip(known, walls, strict=True)
+        for configuration, (low, _, high) in zip(known, walls, strict=True)
         for compute, mpi in [(configuration.features["compute_s"].median, configuration.features["mpi_s"].median)]
     ]
 
@@ -331,9 +321,7 @@ def _laws(analysis: Analysis, head: Head) -> TableSection:
         "bootstrapped. Support is the fraction of bootstrap draws that selected the same terms. The last column "
         "is the law a0 / p, which is perfect scaling over p ranks, with its error.",
         Table(["time", "over", "runs", "law", "error", "support", "a0 / p"], rows),
-        charts=list(
-            charts(analysis.laws, lambda law: _held(law.held, head), NAMES, "emulated" if head.lab else "measured")
-        ),
+        charts=list(_charts(analysis.laws, head)),
     )
 
 
@@ -473,7 +461,7 @@ def _endurance(endurance: Endurance) -> TableSection:
         rows.append(
             [
                 "time of the command",
-                _spread(endurance.elapsed_s, "s"),
+                in_unit(_estimate(endurance.elapsed_s), "s"),
                 f"CV {units.share(endurance.elapsed_s.variation)}",
             ]
         )
@@ -528,23 +516,19 @@ def _varying(points: Sequence[Point]) -> list[str]:
 
 
 def _chosen(point: Point, names: Sequence[str]) -> list[str]:
-    return [_value(name, point.factors[name]) for name in names]
+    return [units.parameter(name, point.factors[name]) for name in names]
 
 
 def _held(point: Point, head: Head) -> str:
     study = head.study
     several = {name for name in study.parameters if len(study.values_of(name)) > 1}
     several |= {name for name in ("ranks", "placement", "transport") if len(getattr(study, name)) > 1}
-    words = [
-        f"{_head(name)} {_value(name, value)}"
-        for name, value in point.factors.items()
-        if name in several and value
-    ]
-    return ", ".join(words) or "all"
+    return _words(point, [name for name, value in point.factors.items() if name in several and value]) or "all"
 
 
-def _value(name: str, value: Value) -> str:
-    return units.parameter(name, value)
+def _words(point: Point, names: Sequence[str]) -> str:
+    """Return factors of a point in words: `ranks 4, placement spread`."""
+    return ", ".join(f"{_head(name)} {value}" for name, value in zip(names, _chosen(point, names), strict=True))
 
 
 def _head(name: str) -> str:
@@ -567,35 +551,33 @@ def _quantity(mean: float, deviation: float, name: str) -> str:
     return f"{units.digits(mean)} ± {units.digits(deviation)}"
 
 
-def _spread(spread: Spread, unit: str) -> str:
-    return units.interval(spread.median, spread.low, spread.high, unit)
+def _estimate(spread: Spread) -> Estimate:
+    return Estimate(value=spread.median, low=spread.low, high=spread.high)
 
 
-def charts(
-    laws: Sequence[Law], named: Callable[[Law], str], names: dict[str, str], origin: str
-) -> Iterator[Figure]:
-    """Yield a figure for each factor and each combination of the other factors, which `named` names."""
+def _charts(laws: Sequence[Law], head: Head) -> Iterator[Figure]:
+    """Yield a figure for each factor and each combination of the other factors."""
     groups: dict[tuple[str, str], list[Law]] = {}
     for law in laws:
         groups.setdefault((law.variable, law.held.key), []).append(law)
     for number, group in enumerate(groups.values()):
         points = [(law, point) for law in group for point in law.points]
         times = [bound for _, point in points for bound in point.measured_s.bounds]
-        across = "ranks" if group[0].variable == "ranks" else group[0].variable
+        across = group[0].variable
         yield Figure(
             key=f"scaling-{number}",
-            title=named(group[0]),
+            title=_held(group[0].held, head),
             caption="Medians with intervals, and the fitted laws.",
-            traces=[trace for law in group for trace in _traces(law, names[law.feature])],
+            traces=[trace for law in group for trace in _traces(law, NAMES[law.feature])],
             layout={
                 "xaxis": count_axis(across, [point.x for _, point in points]),
                 "yaxis": log_axis("time", times, "s"),
             },
             table=Table(
                 ["time", across, "measured [95 %]"],
-                [[names[law.feature], f"{point.x:g}", in_unit(point.measured_s, "s")] for law, point in points],
+                [[NAMES[law.feature], f"{point.x:g}", in_unit(point.measured_s, "s")] for law, point in points],
             ),
-            origins=[origin],
+            origins=["emulated" if head.lab else "measured"],
         )
 
 

@@ -5,6 +5,7 @@ from hpcscope.comparison.efficiency import Efficiencies, EfficiencyRow
 from hpcscope.comparison.efficiency_table import share
 from hpcscope.comparison.letters import letter
 from hpcscope.report.figure import DotPlot, Mark, Panel, Table
+from hpcscope.statistics.estimate import Estimate
 
 
 def figure(shares: Efficiencies) -> DotPlot:
@@ -26,13 +27,11 @@ def figure(shares: Efficiencies) -> DotPlot:
 
 def _marks(row: EfficiencyRow, letters: list[str], end: float) -> list[Mark]:
     return [
-        Mark(
+        Mark.of(
             name,
             units.percent(efficiency.share, 1),
-            *(
-                round(100 * (efficiency.share if bound is None else bound) / end, 2)
-                for bound in (efficiency.low, efficiency.share, efficiency.high)
-            ),
+            Estimate(value=efficiency.share, low=efficiency.low, high=efficiency.high).bounds,
+            end,
         )
         for name, efficiency in zip(letters, row.runs, strict=True)
         if efficiency is not None

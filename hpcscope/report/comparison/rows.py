@@ -3,9 +3,11 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median_high
 
 from hpcscope.comparison.comparison import ComparedCase, Comparison, Verdict
 from hpcscope.comparison.times import ComparedRow, rows
+from hpcscope.statistics.estimate import Estimate
 
 OPEN: tuple[Verdict, ...] = ("worse", "better", "states differ", "common change")
 """Verdicts whose cases are shown in full; each other verdict is folded into one line."""
@@ -58,15 +60,10 @@ def place(case: ComparedCase, end: float) -> AxisPlace | None:
     """Return the position of a change on an axis from -`end` to `end`; None if the change is not known."""
     if case.ratio is None:
         return None
-    low = case.ratio if case.ratio_low is None else case.ratio_low
-    high = case.ratio if case.ratio_high is None else case.ratio_high
-    return AxisPlace(*(_percent(ratio - 1, end) for ratio in (low, case.ratio, high)))
-
-
-def _percent(change: float, end: float) -> float:
-    return round(50 + 50 * max(-1.0, min(1.0, change / end)), 2)
+    ratios = Estimate(value=case.ratio, low=case.ratio_low, high=case.ratio_high).bounds
+    return AxisPlace(*(round(50 + 50 * max(-1.0, min(1.0, (ratio - 1) / end)), 2) for ratio in ratios))
 
 
 def _seen(cases: Sequence[ComparedCase]) -> float | None:
-    known = sorted(case.detectable for case in cases if case.detectable is not None)
-    return known[len(known) // 2] if known else None
+    known = [case.detectable for case in cases if case.detectable is not None]
+    return median_high(known) if known else None
