@@ -14,7 +14,7 @@ from hpcscope.report.profile.contents import ProfileContents
 from hpcscope.report.profile.figures import described
 from hpcscope.report.profile.page import alerts, sentences, wrapped
 from hpcscope.report.terminal.console import Fitting, draws
-from hpcscope.report.terminal.findings import WIDTH, told
+from hpcscope.report.terminal.findings import WIDTH, report_line, told
 from hpcscope.report.wording import ending
 from hpcscope.rundirectory import RunDirectory
 
@@ -60,12 +60,8 @@ def parts(contents: ProfileContents, blocks: bool = True, width: int = WIDTH) ->
         yield Fitting(table.columns, table.rows)
     yield Text()
     yield from told(contents.findings, min(width, WIDTH))
-    report = RunDirectory(contents.folder).report
     yield Text()
-    if report.exists():
-        yield Text.assemble("Report  ", (str(report), "underline"))
-    else:
-        yield Text(f"Report  not written yet; `scope report {contents.folder}` writes it")
+    yield report_line(RunDirectory(contents.folder))
 
 
 def _processes(contents: ProfileContents, blocks: bool) -> Iterator[Text]:

@@ -33,22 +33,23 @@ def retained_share(rung: LadderRung) -> tuple[str, str]:
     """
     if rung.retained is None:
         return "", ""
-    if exceeds(rung):
-        head, _, interval = units.interval(rung.retained, rung.retained_low, rung.retained_high, "").partition(
-            " ["
-        )
-        return f"{head} times", "[" + interval if interval else ""
-    head, _, interval = units.share(rung.retained, rung.retained_low, rung.retained_high).partition(" [")
-    return head, "[" + interval if interval else ""
+    bounds = rung.retained, rung.retained_low, rung.retained_high
+    if not exceeds(rung):
+        return parted(units.share(*bounds))
+    ratio, interval = parted(units.interval(*bounds, ""))
+    return f"{ratio} times", interval
+
+
+def parted(text: str) -> tuple[str, str]:
+    """Return a written value and its interval: `44 %` and `[43, 46]`; the interval is empty if there is none."""
+    head, _, interval = text.partition(" [")
+    return head, f"[{interval}" if interval else ""
 
 
 def retained(rung: LadderRung) -> str:
     """Return the value relative to the layer below: `delivers 44 % [43, 46]` or `1.13 times [1.12, 1.15]`."""
-    return (
-        " ".join(filter(None, ["" if exceeds(rung) else "delivers", *retained_share(rung)]))
-        if rung.retained
-        else ""
-    )
+    words = ["" if exceeds(rung) else "delivers", *retained_share(rung)] if rung.retained else []
+    return " ".join(filter(None, words))
 
 
 def best_rungs(ladder: Ladder) -> list[LadderRung]:

@@ -14,6 +14,7 @@ from hpcscope.findings.results import Run
 from hpcscope.models.ladder.paths import BETWEEN_HOSTS
 from hpcscope.models.ladder.rung import Ladder
 from hpcscope.report import validity
+from hpcscope.report.run.ladders import parted
 from hpcscope.report.run.results import has_default_problem, results
 from hpcscope.samples.records import LaunchRecord
 from hpcscope.statistics.summary import Summary
@@ -85,11 +86,10 @@ def trust(run: Run) -> list[Fact]:
 def _tile(title: str, case: Summary | None, run: Run) -> Tile:
     if case is None:
         return Tile(title, "–", "", "not measured", "")
-    head, _, interval = units.interval(case.median, case.ci_low, case.ci_high, case.unit).partition(" [")
+    head, interval = parted(units.interval(case.median, case.ci_low, case.ci_high, case.unit))
     rungs = [rung for ladder in run.models.ladders for rung in ladder.rungs if rung.name == case.label]
     shares = [f"{units.share(rung.of_limit)} of the limit" for rung in rungs if rung.of_limit is not None]
-    bracketed = f"[{interval}" if interval else ""
-    return Tile(title, head, bracketed, case.label, shares[0] if shares else "", case.state_mixture)
+    return Tile(title, head, interval, case.label, shares[0] if shares else "", case.state_mixture)
 
 
 def _standing(run: Run, pattern: Pattern, unit: str) -> Iterator[tuple[str, Summary]]:

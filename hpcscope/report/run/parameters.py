@@ -12,51 +12,37 @@ from hpcscope.statistics.estimate import in_unit
 
 @dataclass(frozen=True)
 class ListedFit:
-    """One fit, chosen or not."""
+    """One fit, chosen or not, with what needs words."""
 
+    fit: Fit
     case: str
-    metric: str
     model: str
     equation: str
-    source: str
     range: str
     parameters: list[tuple[str, str]]
     breakpoints: list[str]
-    left_out: list[str]
-    """Parameters that the data do not determine, each with its reason."""
     notes: list[str]
-    relative_error: str
-    bic: str
-    chosen: bool
-    reason: str
 
 
 def outcomes(fits: Sequence[Fit]) -> list[ListedFit]:
     """Return the fits in the order of the models file."""
-    return [_outcome(fit) for fit in fits]
-
-
-def _outcome(fit: Fit) -> ListedFit:
-    return ListedFit(
-        case=subject(fit),
-        metric=fit.metric,
-        model=model(fit.model),
-        equation=equation(fit),
-        source=fit.source,
-        range=_range(fit),
-        parameters=[(_name(parameter.name), _parameter(parameter)) for parameter in fit.parameters]
-        + _segments(fit),
-        breakpoints=[
-            f"between {units.size(step.last_before)} and {units.size(step.first_after)}: " + _kind(step)
-            for step in fit.breakpoints
-        ],
-        left_out=fit.left_out,
-        notes=fit.notes,
-        relative_error=units.share(fit.relative_error),
-        bic=f"{fit.bic:.0f}",
-        chosen=fit.chosen,
-        reason=fit.reason,
-    )
+    return [
+        ListedFit(
+            fit,
+            case=subject(fit),
+            model=model(fit.model),
+            equation=equation(fit),
+            range=_range(fit),
+            parameters=[(_name(parameter.name), _parameter(parameter)) for parameter in fit.parameters]
+            + _segments(fit),
+            breakpoints=[
+                f"between {units.size(step.last_before)} and {units.size(step.first_after)}: " + _kind(step)
+                for step in fit.breakpoints
+            ],
+            notes=fit.notes,
+        )
+        for fit in fits
+    ]
 
 
 def _kind(point: Breakpoint) -> str:

@@ -70,22 +70,19 @@ def by_case(summaries: Iterable[Summary], catalog: Catalog) -> list[CaseRow]:
     for case in every:
         if case.primary:
             cases.setdefault(case.key, []).append(case)
-    joined = [_joined(sorted(alike, key=lambda case: case.unit != "s"), catalog) for alike in _ordered(cases)]
+    ordered = sorted(cases.values(), key=lambda alike: case_key(alike[0]))
+    joined = [_joined(sorted(alike, key=lambda case: case.unit != "s"), catalog) for alike in ordered]
     return joined + rows([case for case in every if not case.primary], catalog)
-
-
-def _ordered(cases: dict[Key, list[Summary]]) -> list[list[Summary]]:
-    return sorted(cases.values(), key=lambda alike: case_key(alike[0]))
 
 
 def _joined(alike: Sequence[Summary], catalog: Catalog) -> CaseRow:
     """Return several values of one case as one row, with a line per value in each cell; equal lines are merged."""
     first, cells = alike[0], [_cells(case, catalog) for case in alike]
-    together = []
+    together: list[Cell] = []
     for column in zip(*cells, strict=True):
         texts = [text for text, _ in column]
         together.append((texts[0] if len(set(texts)) == 1 else "\n".join(texts), column[0][1]))
-    together[-1] = _text("; ".join(dict.fromkeys(filter(None, map(remarks, alike)))))
+    together[-1] = "; ".join(dict.fromkeys(filter(None, map(remarks, alike)))), None
     reason = next((case.reason for case in alike if not case.valid), "")
     return CaseRow(together, all(case.valid for case in alike), first.label, _request(first, catalog), reason)
 
@@ -110,17 +107,15 @@ def packed(listed: Sequence[CaseRow], columns: Sequence[tuple[str, bool]] = COLU
 
 
 def _cells(case: Summary, catalog: Catalog) -> list[Cell]:
-    spread = _range(case)
-    variation = units.share(case.coefficient_of_variation)
     return [
-        _text(case.label),
-        _text(catalog.metric_label(case.metric, case.benchmark)),
+        (case.label, None),
+        (catalog.metric_label(case.metric, case.benchmark), None),
         (shown(case) if case.valid else "no result", _number(case.median)),
-        _text(definition(case.definition)),
-        (spread, _number(case.p05)),
-        (variation, _number(case.coefficient_of_variation)),
+        (definition(case.definition), None),
+        (_range(case), _number(case.p05)),
+        (units.share(case.coefficient_of_variation), _number(case.coefficient_of_variation)),
         (f"{case.n} / {case.launches}", float(case.n)),
-        _text(remarks(case)),
+        (remarks(case), None),
     ]
 
 
@@ -142,10 +137,6 @@ def _range(case: Summary) -> str:
         return f"{units.share(case.p05)} to {units.share(case.p95)}"
     factor, name = units.scale(case.unit, max(abs(case.p05), abs(case.p95)))
     return f"{units.digits(case.p05 / factor)} to {units.digits(case.p95 / factor)} {name}".rstrip()
-
-
-def _text(text: str) -> Cell:
-    return text, None
 
 
 def _number(value: float | None) -> float | None:

@@ -46,7 +46,9 @@ def chosen(directory: RunDirectory, models: Models) -> Chosen | None:
 def _figure(tuning: Tuning) -> Figure | None:
     rounds = [(turn, [trial for trial in turn.tries if trial.measured_s is not None]) for turn in tuning.rounds]
     measured = [(one, tries) for one, tries in rounds if tries]
-    times = [time for _, tries in measured for trial in tries for time in _times(trial)]
+    tried = [trial for _, tries in measured for trial in tries]
+    times = [trial.predicted_s for trial in tried]
+    times += [bound for trial in tried if trial.measured_s for bound in trial.measured_s.bounds]
     if not times:
         return None
     return Figure(
@@ -62,12 +64,6 @@ def _figure(tuning: Tuning) -> Figure | None:
         origins=["measured"],
         wide=True,
     )
-
-
-def _times(trial: Try) -> list[float]:
-    measured = trial.measured_s
-    bounds = (measured.value, measured.low, measured.high) if measured else ()
-    return [trial.predicted_s, *(bound for bound in bounds if bound is not None)]
 
 
 def _trace(one: Round, tries: list[Try], slot: int) -> Plot:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from hpcscope.findings.finding import Finding, about
 from hpcscope.report.wording import sentence
+from hpcscope.rundirectory import RunDirectory
 from hpcscope.units import count
 
 WIDTH = 100
@@ -33,6 +34,13 @@ def told(findings: list[Finding], width: int = WIDTH) -> Iterator[Text]:
         yield Text(f"How far to trust this run: {_severities(measurement)}", style="bold")
         grave = [finding for finding in measurement if finding.severity in ("error", "warning")]
         yield from _listed(grave, _TRUST_LINES, width, with_advice=False)
+
+
+def report_line(directory: RunDirectory) -> Text:
+    """Return where the report of a run is, or how to write it."""
+    if directory.report.exists():
+        return Text.assemble("Report  ", (str(directory.report), "underline"))
+    return Text(f"Report  not written yet; `scope report {directory.path}` writes it")
 
 
 def _listed(findings: list[Finding], left: int, width: int, with_advice: bool) -> Iterator[Text]:

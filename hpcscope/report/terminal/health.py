@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -87,7 +88,7 @@ def few_peers(health: Health) -> str:
 def _whole(health: Health) -> Iterator[str]:
     yield verdict_sentence(health)
     for remark in health.remarks:
-        yield from _broken(remark, "  ")
+        yield from _wrapped(remark, "  ", "  ")
 
 
 def _nodes(health: Health) -> Iterator[str]:
@@ -106,9 +107,7 @@ def _node(node: NodeVerdict, width: int) -> Iterator[str]:
     first = node.evidence[0]
     more = f" (+{len(node.evidence) - 1})" if len(node.evidence) > 1 else ""
     start = f"{node.host:<{width}}  {node.verdict:<9}  "
-    head, *rest = _broken(first.text + more, " " * len(start))
-    yield start + head.lstrip()
-    yield from rest
+    yield from _wrapped(first.text + more, start, " " * len(start))
 
 
 def _facts(health: Health) -> Iterator[str]:
@@ -140,7 +139,7 @@ def _sights(record: HealthFile, health: Health) -> Iterator[str]:
     if said := few_peers(health):
         yield said
     if said := sentence(record):
-        yield from _broken(said, "")
+        yield from _wrapped(said)
     busy = sum(visit.ended_unix_s - visit.started_unix_s for visit in record.visits)
     emulated = ", emulated" if record.origin == "emulated" else ""
     visits = f"{len(record.visits):,} measurements" if len(record.visits) != 1 else "1 measurement"
@@ -154,15 +153,10 @@ def _visible(sights: Sequence[Sight]) -> Iterator[str]:
         yield f"{units.share(smallest):>6}  {sight.label}, {len(sight.hosts)} nodes"
 
 
-def _cut(text: str, columns: int = COLUMNS) -> str:
-    return text if len(text) <= columns else f"{text[: columns - 3]}..."
+def _cut(text: str) -> str:
+    return text if len(text) <= COLUMNS else f"{text[: COLUMNS - 3]}..."
 
 
-def _broken(text: str, indent: str) -> Iterator[str]:
-    line = indent
-    for word in text.split():
-        if len(line) + len(word) + 1 > COLUMNS and line.strip():
-            yield line.rstrip()
-            line = indent
-        line += f"{word} "
-    yield line.rstrip()
+def _wrapped(text: str, start: str = "", indent: str = "") -> list[str]:
+    wrapper = textwrap.TextWrapper(COLUMNS - 1, start, indent, break_long_words=False, break_on_hyphens=False)
+    return wrapper.wrap(text)

@@ -18,7 +18,7 @@ from hpcscope.report.terminal import cases
 from hpcscope.report.terminal.bar import bar
 from hpcscope.report.terminal.console import console as terminal_console
 from hpcscope.report.terminal.console import draws
-from hpcscope.report.terminal.findings import LABEL_COLUMNS, WIDTH, told
+from hpcscope.report.terminal.findings import LABEL_COLUMNS, WIDTH, report_line, told
 from hpcscope.report.validity import MIXED, MIXED_NOTE, of_most
 from hpcscope.report.wording import direction
 
@@ -76,10 +76,7 @@ def verdict(run: Run, blocks: bool = True, width: int = WIDTH) -> Iterator[Text]
     yield Text()
     yield from told(run.findings, width)
     yield Text()
-    if run.directory.report.exists():
-        yield Text.assemble("Report  ", (str(run.directory.report), "underline"))
-    else:
-        yield Text(f"Report  not written yet; `scope report {run.directory.path}` writes it")
+    yield report_line(run.directory)
 
 
 def _note(text: str, width: int, indent: str = "  ", lead: str = "") -> Iterator[Text]:

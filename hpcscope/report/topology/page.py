@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hpcscope import units
 from hpcscope.report.frame import page
@@ -45,7 +45,7 @@ class Seat:
 def render(topology: Topology, name: str) -> str:
     """Return the report of a topology that was read from the file `name`."""
     box = _laid_out(topology, topology.root, 0)
-    _moved(box, GAP, GAP)
+    box.x, box.y = GAP, GAP
     return page(
         "topology.html",
         topology=topology,
@@ -75,7 +75,7 @@ def _laid_out(topology: Topology, group: Group, depth: int) -> Box:
         for child in box.children:
             if x > GAP and x + child.width > WIDEST - 2 * GAP * depth:
                 x, y, row = GAP, y + row + GAP, 0
-            _moved(child, x, y)
+            child.x, child.y = x, y
             x, row = x + child.width + GAP, max(row, child.height)
             box.width = max(box.width, x)
         box.height = y + row + GAP
@@ -112,15 +112,11 @@ def _seats(topology: Topology, group: Group, columns: int) -> list[Seat]:
     ]
 
 
-def _moved(box: Box, x: int, y: int) -> None:
-    box.x, box.y = x, y
-
-
 def _all(box: Box) -> list[Box]:
     """Return all boxes with absolute corners, outer boxes first."""
     boxes = [box]
-    box.hosts = [Seat(s.name, s.x + box.x, s.y + box.y, s.slow, s.title) for s in box.hosts]
+    box.hosts = [replace(seat, x=seat.x + box.x, y=seat.y + box.y) for seat in box.hosts]
     for child in box.children:
-        _moved(child, child.x + box.x, child.y + box.y)
+        child.x, child.y = child.x + box.x, child.y + box.y
         boxes += _all(child)
     return boxes
