@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from hpcscope import units
-from hpcscope.machine.machine import Machine, Processor
+from hpcscope.machine.machine import Machine
 from hpcscope.models.computation.linpack_rates import used_cores
 from hpcscope.models.ladder.paths import link_between
 
@@ -17,13 +17,13 @@ def system(machine: Machine) -> Iterator[tuple[str, str]]:
     yield "Name, site, manufacturer, year", UNKNOWN
     yield "Nodes", str(len(hosts)) if hosts else UNKNOWN
     yield "Processor", _each(host.processor.model for host in hosts)
-    yield "Clock, nominal", _each(_frequency(host.processor) for host in hosts)
+    yield "Clock, nominal", _each(_known(host.processor.base_frequency_hz, "Hz") for host in hosts)
     yield "Cores per node, used", _each(str(used_cores(host)) for host in hosts)
     yield "Cores per node, installed", _each(str(host.processor.cores) for host in hosts)
     yield "Cores, total used", str(sum(map(used_cores, hosts))) if hosts else UNKNOWN
     yield "Accelerators", "none used" if hosts else UNKNOWN
-    yield "Memory per node", _each(_gigabytes(host.memory_bytes) for host in hosts)
-    yield "Memory, total", _gigabytes(sum(host.memory_bytes for host in hosts))
+    yield "Memory per node", _each(_known(host.memory_bytes, "B") for host in hosts)
+    yield "Memory, total", _known(sum(host.memory_bytes for host in hosts), "B")
     yield "Interconnect", _interconnect(machine)
     yield "Virtual machine", _each(host.virtualization or "none detected" for host in hosts)
     yield "Power", UNKNOWN
@@ -52,12 +52,8 @@ def _interconnect(machine: Machine) -> str:
     return f"{link.kind} ({link.name}, {rate}){lab}"
 
 
-def _frequency(processor: Processor) -> str:
-    return units.quantity(processor.base_frequency_hz, "Hz") if processor.base_frequency_hz else UNKNOWN
-
-
-def _gigabytes(count: float) -> str:
-    return units.quantity(count, "B") if count else UNKNOWN
+def _known(value: float | None, unit: str) -> str:
+    return units.quantity(value, unit) if value else UNKNOWN
 
 
 def _each(values: Iterable[str]) -> str:

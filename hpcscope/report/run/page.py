@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.findings.finding import about
 from hpcscope.findings.results import Run
 from hpcscope.report import validity, wording
@@ -66,9 +67,7 @@ _CURVE = 3
 class BenchmarkSection:
     """One benchmark on the page."""
 
-    benchmark: str
-    title: str
-    summary: str
+    declared: Benchmark
     figures: list[Figure | DotPlot]
     failed: list[CaseRow]
     """Its cases without a result."""
@@ -97,9 +96,7 @@ class LevelSection:
 class Modeled:
     """The models of one benchmark."""
 
-    benchmark: str
-    title: str
-    summary: str
+    declared: Benchmark
     outcomes: list[ListedFit]
     residuals: list[Figure | DotPlot]
 
@@ -246,9 +243,7 @@ def _modeled(run: Run) -> list[Modeled]:
     chosen = [fit for fit in run.models.fits if fit.chosen]
     return [
         Modeled(
-            name,
-            run.benchmarks[name].title,
-            run.benchmarks[name].summary,
+            run.benchmarks[name],
             outcomes([fit for fit in chosen if fit.subject.benchmark == name]),
             filled(list(residuals.figures(run, name))),
         )
@@ -320,11 +315,10 @@ def _section(run: Run, benchmark: str, elsewhere: Collection[str]) -> BenchmarkS
     mine = [case for case in run.statistics.primary if case.benchmark == benchmark]
     failed = _cases(run, [case for case in mine if not case.valid])
     number = len({case.key for case in mine})
-    declared = run.benchmarks[benchmark]
     drawn = filled([figure for figure in figures if figure.key not in elsewhere])
     said = [*notes.switch_notes(run, benchmark)]
     said += [notes.loop_note(spread) for spread in run.models.loops if spread.subject.benchmark == benchmark]
-    return BenchmarkSection(benchmark, declared.title, declared.summary, drawn, failed, number, said)
+    return BenchmarkSection(run.benchmarks[benchmark], drawn, failed, number, said)
 
 
 def _cases(run: Run, failed: Sequence[Summary]) -> list[CaseRow]:

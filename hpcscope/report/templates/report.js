@@ -1,4 +1,11 @@
 "use strict";
+// An element with its contents, here and in the script of a site.
+function made(name, content = [], kind = "") {
+  const element = document.createElement(name);
+  if (kind) element.className = kind;
+  element.append(...[content].flat());
+  return element;
+}
 (() => {
   const root = document.documentElement;
   const figures = JSON.parse(document.getElementById("figures")?.textContent ?? "{}");
@@ -19,17 +26,13 @@
     const off = hidden.get(plot) ?? new Set();
     let legend = plot.nextElementSibling;
     if (!legend.classList.contains("legend")) {
-      legend = document.createElement("div");
-      legend.className = "legend";
+      legend = made("div", [], "legend");
       plot.after(legend);
     }
     legend.replaceChildren(...drawing.legend(data).map(({ trace, glyph }) => {
-      const entry = document.createElement("button");
-      const mark = document.createElement("span");
-      mark.textContent = glyph;
-      mark.className = `${trace.meta.role === "limit" ? "limit" : ""} s${(trace.meta.slot ?? 0) % 11}`;
+      const mark = made("span", glyph, `${trace.meta.role === "limit" ? "limit" : ""} s${(trace.meta.slot ?? 0) % 11}`);
+      const entry = made("button", [mark, ` ${trace.name}`]);
       entry.type = "button";
-      entry.append(mark, ` ${trace.name}`);
       entry.classList.toggle("hidden", off.has(series(trace)));
       entry.addEventListener("click", () => {
         if (!off.delete(series(trace))) off.add(series(trace));
@@ -61,8 +64,7 @@
   }
 
   // What stands under the pointer, in words.
-  const bubble = document.createElement("div");
-  bubble.className = "bubble";
+  const bubble = made("div", [], "bubble");
   bubble.hidden = true;
   document.body.append(bubble);
   function point(plot, event) {
@@ -215,15 +217,10 @@
   const byId = (id) => document.getElementById(id);
   function show() {
     table.tBodies[0].replaceChildren(...found.slice(first, first + PAGE).map(({ valid, texts, request }) => {
-      const row = document.createElement("tr");
-      if (!valid) row.className = "invalid";
-      row.append(...texts.map((text, column) => {
-        const cell = document.createElement("td");
-        if (column === 0 && request) cell.append(command(text, request)); else cell.textContent = text;
-        if (numeric[column]) cell.className = "number";
-        return cell;
-      }));
-      return row;
+      const cells = texts.map((text, column) => {
+        return made("td", column === 0 && request ? command(text, request) : text, numeric[column] ? "number" : "");
+      });
+      return made("tr", cells, valid ? "" : "invalid");
     }));
     byId("matches").textContent = found.length === 1 ? "1 row" : `${found.length} rows`;
     byId("where").textContent = found.length > PAGE ? `${first + 1} to ${Math.min(first + PAGE, found.length)}` : "";
@@ -233,13 +230,7 @@
   }
   // The name of a case opens the command that measures it again.
   function command(text, request) {
-    const details = document.createElement("details");
-    details.className = "exact";
-    const [summary, code] = [document.createElement("summary"), document.createElement("code")];
-    summary.textContent = text;
-    code.textContent = `scope run --case "${request}"`;
-    details.append(summary, code);
-    return details;
+    return made("details", [made("summary", text), made("code", `scope run --case "${request}"`)], "exact");
   }
   byId("before").addEventListener("click", () => { first = Math.max(0, first - PAGE); show(); });
   byId("after").addEventListener("click", () => { first += PAGE; show(); });

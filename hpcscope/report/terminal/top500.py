@@ -7,10 +7,10 @@ from hpcscope.machine.machine import Machine
 from hpcscope.models.computation.linpack_rates import BENCHMARK, PRODUCT, LinpackRates
 from hpcscope.report.data_sheet import UNKNOWN, software, system
 from hpcscope.report.run.tuning import half
+from hpcscope.report.terminal.hpl import THRESHOLD
 from hpcscope.statistics.estimate import in_percent, in_unit
 
 COLUMN = 34
-HPL_THRESHOLD = 16.0
 
 
 def lines(rates: LinpackRates, machine: Machine) -> Iterator[str]:
@@ -85,5 +85,5 @@ def _grid(rates: LinpackRates) -> str:
 def _residual(rates: LinpackRates) -> str:
     if rates.residual is None:
         return UNKNOWN
-    verdict = "passed" if rates.residual < HPL_THRESHOLD else "FAILED"
-    return f"{units.digits(rates.residual)} (must be below {HPL_THRESHOLD:g}: {verdict})"
+    verdict = "passed" if rates.residual < THRESHOLD else "FAILED"
+    return f"{units.digits(rates.residual)} (must be below {THRESHOLD:g}: {verdict})"

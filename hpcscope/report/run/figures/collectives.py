@@ -80,11 +80,7 @@ def _lines(run: Run) -> dict[str, list[Summary]]:
     most = max(map(counts.count, counts))
     ranks = max(number for number in counts if 2 * counts.count(number) >= most)
     kept = {name: [case for case in line if case.ranks == ranks] for name, line in cases.items()}
-    return {
-        name: sorted(_one_placement(line), key=lambda summary: run.measurements.size(summary))
-        for name, line in kept.items()
-        if line
-    }
+    return {name: sorted(_one_placement(line), key=run.measurements.size) for name, line in kept.items() if line}
 
 
 def _one_placement(line: list[Summary]) -> list[Summary]:

@@ -9,7 +9,6 @@ from hpcscope.report.run.applications import law, times
 from hpcscope.report.run.figures.grouping import chosen_words
 from hpcscope.statistics.estimate import Estimate, in_unit
 
-PARTS = {"compute": "compute_s", "communicate": "communicate_s", "idle": "idle_s"}
 SLOTS = {"compute": 0, "communicate": 1, "idle": 8}
 """The style of each part, as in the figure of phases."""
 FEWEST_COUNTS = 2
@@ -25,7 +24,7 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
 
 def _figure(run: Run, application: Application, key: str) -> Figure:
     counts = [point.ranks for point in application.points]
-    parts = {name: _shown(application, metric) for name, metric in PARTS.items()}
+    parts = {name: _shown(application, f"{name}_s") for name in SLOTS}
     traces = [_points(name, points) for name, points in parts.items() if points]
     traces += [_law(application.computation_s, counts)] if application.computation_s else []
     seconds = [bounds.value for points in parts.values() for _, bounds in points]

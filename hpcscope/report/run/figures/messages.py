@@ -50,7 +50,7 @@ def _lines(run: Run, pattern: Pattern, unit: str) -> dict[str, list[Summary]]:
                     taken.add(case.key)
                     found[layer][_name(run, place, case)].append(case)
     ordered = [
-        (name, sorted(line, key=lambda case: run.measurements.size(case)))
+        (name, sorted(line, key=run.measurements.size))
         for layer in _LAYERS
         for name, line in sorted(found[layer].items(), key=lambda item: -len(item[1]))
         if len(line) >= FEWEST_POINTS

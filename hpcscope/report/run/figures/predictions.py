@@ -1,6 +1,6 @@
 """Predicted and measured times of every measured case."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from hpcscope.catalog.catalog import Catalog
 from hpcscope.findings.results import Run
@@ -55,7 +55,7 @@ def _name(prediction: Prediction, catalog: Catalog) -> str:
     return chosen_words(prediction.subject, catalog, ("ranks",)) or catalog[prediction.subject.benchmark].title
 
 
-def equal(values: list[float], name: str = "predicted = measured") -> Plot:
+def equal(values: Sequence[float], name: str = "predicted = measured") -> Plot:
     """Return the line on which two times of a case agree."""
     ends = [min(values), max(values)]
     return scatter(ends, ends, name, role="limit", mode="lines")

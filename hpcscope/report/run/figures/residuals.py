@@ -6,7 +6,7 @@ from hpcscope import units
 from hpcscope.catalog.catalog import Catalog
 from hpcscope.findings.results import Run
 from hpcscope.models.fitting.fit import Fit, FitPoint, NotFitted, Variable
-from hpcscope.report.figure import Figure, Plot, Table, count_axis, place, scatter, size_axis
+from hpcscope.report.figure import Figure, Plot, Table, count_axis, origins, place, scatter, size_axis
 from hpcscope.report.wording import model
 
 _MOST = 8
@@ -38,11 +38,6 @@ def _figure(run: Run, fits: Sequence[Fit], variable: Variable, key: str) -> Figu
     by = variable_label(run.benchmarks, fits[0], "message_bytes" if sizes else variable)
     drawn = _series(fits, run.benchmarks)
     drawn = drawn[:: -(-len(drawn) // _MOST)]
-    found = {
-        summary.origin
-        for summary in run.statistics
-        if summary.benchmark in {fit.subject.benchmark for fit in fits}
-    }
     return Figure(
         key=key,
         title=f"Residuals by {by}" + (" and number of ranks" if variable == "message_bytes_and_ranks" else ""),
@@ -57,7 +52,7 @@ def _figure(run: Run, fits: Sequence[Fit], variable: Variable, key: str) -> Figu
             ["case", "model", by, "measured", "fitted"],
             [_row(fit, point, sizes, run.benchmarks) for fit in fits for point in fit.points],
         ),
-        origins=sorted(found),
+        origins=origins(case for case in run.statistics if case.benchmark == fits[0].subject.benchmark),
     )
 
 

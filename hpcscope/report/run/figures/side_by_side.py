@@ -76,7 +76,9 @@ def definitions(run: Run, benchmark: str) -> Iterator[DotPlot]:
             for case in group
             if variable is None or case.parameters[variable] == size
         ]
-        panels.append(("" if size is None or variable is None else _size(run, benchmark, variable, size), rows))
+        panels.append(
+            ("" if size is None or variable is None else label(run.benchmarks, benchmark, variable, size), rows)
+        )
     yield beside(
         run,
         panels,
@@ -117,7 +119,7 @@ def _at_sizes(run: Run, group: list[Summary], variable: str, key: str, what: str
     panels: list[Rows] = []
     for size in spread(_common(group, variable), _PANELS):
         rows = [case for case in ordered if case.parameters[variable] == size]
-        head = _size(run, group[0].benchmark, variable, size)
+        head = label(run.benchmarks, group[0].benchmark, variable, size)
         panels.append((head, [(series_name(case, names, run.benchmarks, ""), case) for case in rows]))
     transport = group[0].transport
     return beside(
@@ -165,10 +167,6 @@ def beside(
 def _marks(rows: Sequence[Row]) -> list[Mark]:
     widest = max(max(case.estimate.bounds) for _, case in rows) or 1.0
     return [Mark.of(name, shown(case), case.estimate.bounds, widest) for name, case in rows]
-
-
-def _size(run: Run, benchmark: str, variable: str, value: Value) -> str:
-    return label(run.benchmarks, benchmark, variable, value)
 
 
 def _words(run: Run, benchmark: str, name: str) -> str:

@@ -11,6 +11,7 @@ from hpcscope.models.scaling.speedup import Speedup, SpeedupPoint
 from hpcscope.plan.case import transport_words
 from hpcscope.report.figure import DotPlot, Figure, Mark, Panel, Plot, Table, estimates, ranks_axis, scatter
 from hpcscope.report.run.figures.grouping import MOST_SERIES, chosen_words, spread
+from hpcscope.report.run.figures.predictions import equal
 from hpcscope.report.run.prediction_table import grid_words
 from hpcscope.report.validity import MIXED
 from hpcscope.statistics.estimate import Estimate, in_percent, in_unit
@@ -76,7 +77,7 @@ def _figure(group: list[Speedup], program: str, key: str) -> Figure:
     sizes = spread([speedup.size for speedup in group], MOST_SERIES)
     drawn = [speedup for speedup in group if speedup.size in sizes]
     counts = sorted({point.ranks for speedup in drawn for point in speedup.points})
-    traces = [_ideal(counts)]
+    traces = [equal(counts, "ideal")]
     for slot, one in enumerate(drawn):
         traces.append(_points(one, slot))
         traces += [_law(one, one.amdahl, slot)] if one.amdahl else []
@@ -149,11 +150,6 @@ def _of_size(speedup: Speedup) -> list[str]:
         _count(critical) if critical else (law.reason if law else speedup.reason),
         _count(effective) if effective else "–",
     ]
-
-
-def _ideal(counts: list[int]) -> Plot:
-    ends = [counts[0], counts[-1]]
-    return scatter(ends, ends, "ideal", role="limit", mode="lines")
 
 
 def _points(one: Speedup, slot: int) -> Plot:

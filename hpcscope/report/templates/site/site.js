@@ -23,12 +23,6 @@ const site = (() => {
   const at = (id) => document.getElementById(id);
   const done = () => { document.documentElement.dataset.settled = "yes"; };
   const date = (unix) => new Date(1000 * unix).toISOString().slice(0, 10);
-  function made(name, content = [], kind = "") {
-    const element = document.createElement(name);
-    element.className = kind;
-    element.append(...[content].flat());
-    return element;
-  }
   const cell = (content, kind) => made("td", content ?? "", kind);
   const line = () => document.createElement("br");
   function row(cells, words) {
