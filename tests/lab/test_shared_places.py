@@ -104,7 +104,7 @@ def test_a_process_with_the_number_of_a_dead_holder_is_left_alone(shared: Path, 
         forged = kept.replace(f'"holder": {state.holder}', f'"holder": {other.pid}')
         (folder.folder_of("pair") / folder.STATE).write_text(forged)
         for words in (["exec", "pair", "a1", "--", "id"], ["down", "pair"]):
-            assert "lab pair " in answered(tmp_path, "lab", *words).refusal()
+            assert "lab pair" in answered(tmp_path, "lab", *words).refusal()
         assert other.poll() is None
     finally:
         other.kill()
