@@ -107,7 +107,7 @@ def _built(name: str, lab: Lab) -> Iterator[tuple[Emulation, subprocess.Popen[st
         raise UsageError(reason)
     with folder.locked():
         if folder.holders(name):
-            raise UsageError(f"lab {name}: is up already; end it with `scope lab down {name}`")
+            raise UsageError(f"lab {name} is up already; end it with `scope lab down {name}`")
         here = folder.make(name)
         (here / TEMPORARY).mkdir()
         (here / folder.HOSTS).write_text(_hosts_file(lab))

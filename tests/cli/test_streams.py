@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import resource
 import shutil
@@ -197,6 +198,14 @@ def test_a_user_without_room_for_threads_is_refused_in_one_line(
 def test_a_thread_for_which_there_is_no_room_is_no_defect() -> None:
     for problem in (RuntimeError("can't start new thread"), MemoryError()):
         assert mentions(explained(problem), "more memory or threads ... ulimit")
+
+
+def test_too_few_open_files_are_named_with_what_helps(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = OSError(errno.EMFILE, "Too many open files", "/sys")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (24, 24))
+    assert explained(problem) == "open files of a process: expected 48 or more, found 24; run `ulimit -n 48`"
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 1024))
+    assert explained(problem) == "/sys: Too many open files"
 
 
 def test_a_value_that_ends_like_an_option_is_no_empty_one() -> None:

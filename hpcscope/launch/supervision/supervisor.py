@@ -118,7 +118,7 @@ class Supervisor:
     inherited: tuple[int, ...] = ()
     """File descriptors that stay open while the launcher lives."""
     meanwhile: Iterator[object] = field(default_factory=lambda: iter(()))
-    """Work in steps of some milliseconds, done only while no rank of a launch has begun."""
+    """Work in short steps; none begins once a rank of the launch has written its first record."""
     stop: threading.Event = field(default_factory=threading.Event)
     """Ends the run as an interrupt would; set by another thread, the one that receives interrupts."""
     journal: Journal = field(init=False)
