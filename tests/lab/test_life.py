@@ -54,7 +54,7 @@ def test_up_is_used_and_down_leaves_nothing(tmp_path: Path) -> None:
     assert up.code == 0, up
     try:
         twice = answered(tmp_path, "lab", "up", str(file)).refusal()
-        assert mentions(twice, f"lab {file.stem}: ... scope lab down {file.stem}")
+        assert mentions(twice, f"lab {file.stem} is up already; ... scope lab down {file.stem}")
         listed = json.loads(answered(tmp_path, "lab", "list", "--json").output)
         assert {"name": file.stem, "title": "", "hosts": 2, "up": True} in listed
         inside = scope(tmp_path, "lab", "exec", str(file), "a2", "--", "sh", "-c", "hostname; exit 7")

@@ -72,7 +72,7 @@ def test_of_many_at_once_one_brings_the_lab_up(shared: Path, tmp_path: Path) -> 
     many = [start(tmp_path, "lab", "up", "pair.toml", "--no-check") for _ in range(4)]
     said = [each.communicate(timeout=PATIENCE_S)[1] for each in many]
     assert sorted(each.returncode for each in many) == [0, 2, 2, 2], said
-    assert sum(mentions(each, "lab pair: ... scope lab down pair") for each in said) == 3
+    assert sum(mentions(each, "lab pair is up already; ... scope lab down pair") for each in said) == 3
     assert len(folder.holders("pair")) == 2, "one holder below one unshare"
     assert scope(tmp_path, "lab", "down", "pair").code == 0
     assert (folder.holders("pair"), folder.names()) == ([], [])
