@@ -2,6 +2,9 @@
 
 Inside an import an exception may be swallowed by a callback of the import system, which prints a trace and goes
 on, or be mistaken for a missing module. If a destructor swallows the exception, it is raised again.
+
+Python runs a signal's handler in the main thread, between two instructions. If the signal arrives just before that
+thread waits, or in another thread, the handler would run only after the wait. So a thread wakes the main one.
 """
 
 from __future__ import annotations
@@ -14,13 +17,21 @@ import time
 from types import FrameType
 
 AGAIN_S = 0.02
-"""Seconds until Ctrl-C is tried again, in case the import is over."""
+"""Seconds until Ctrl-C is tried again, in case the import is over, and until the main thread is woken again."""
+WAKE = signal.SIGURG
+"""The signal that wakes the main thread; programs ignore it by default."""
 
 _came = False
+_woken = False
 
 
 def install() -> None:
-    """Answer Ctrl-C from now on; a command that ignores it goes on ignoring it."""
+    """Answer signals from now on, at once; a command that ignores Ctrl-C goes on ignoring it."""
+    signals, arrived = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    os.set_blocking(signals, True)
+    signal.set_wakeup_fd(arrived, warn_on_full_buffer=False)
+    signal.signal(WAKE, _wakes)
+    _thread.start_new_thread(_wake, (signals, _thread.get_ident()))
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _interrupt)
     sys.unraisablehook = _swallowed
@@ -58,6 +69,22 @@ def _swallowed(exception: sys.UnraisableHookArgs) -> None:
 def _again(number: int) -> None:
     time.sleep(AGAIN_S)
     os.kill(os.getpid(), number)
+
+
+def _wake(signals: int, main: int) -> None:
+    """After each signal that arrives, interrupt what the main thread waits for until the handlers have run."""
+    global _woken
+    while number := os.read(signals, 1):
+        _woken = number[0] == WAKE
+        while not _woken:
+            signal.pthread_kill(main, WAKE)
+            time.sleep(AGAIN_S)
+
+
+def _wakes(_number: int, _frame: FrameType | None) -> None:
+    """Note that handlers run: the handlers of lower signals ran just before."""
+    global _woken
+    _woken = True
 
 
 def _imports(frame: FrameType | None) -> bool:

@@ -180,3 +180,31 @@ sys.exit(cli.answer(["doctor"]))
 
 def test_an_interrupt_in_a_destructor_comes_again() -> None:
     expect_a_quiet_end(IN_A_DESTRUCTOR)
+
+
+BLOCKED = """
+import queue, signal, sys, threading
+from hpcscope import cli
+from hpcscope.cli import interrupts
+interrupts.install()
+signal.signal(signal.SIGTERM, signal.default_int_handler)
+def command(*_, **__):
+    waiting = queue.SimpleQueue()
+    def interrupt():
+        while not waits(main):
+            pass
+        signal.pthread_kill(threading.get_ident(), signal.{signal})
+    main = threading.get_native_id()
+    threading.Thread(target=interrupt, daemon=True).start()
+    waiting.get()
+def waits(thread):
+    return open(f"/proc/self/task/{{thread}}/stat").read().rpartition(")")[2].split()[0] == "S"
+cli.parser = lambda name: command
+sys.exit(cli.answer(["doctor"]))
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_that_does_not_reach_a_blocked_main_thread_is_answered(name: str) -> None:
+    # As if it came just before the thread blocked: Python notes it, and nothing wakes the main thread.
+    expect_a_quiet_end(BLOCKED.format(signal=name))
