@@ -27,7 +27,7 @@ from hpcscope.health.reach import Reach, visit
 from hpcscope.health.records import FILE, HealthFile, Kept, LinkVisit, Visit, nothing_kept
 from hpcscope.lab.active import INTERFACE, active
 from hpcscope.launch import schedulers
-from hpcscope.launch.launcher import FOLDER
+from hpcscope.launch.leftovers import FOLDER
 from hpcscope.plan.experiment import COMMAND_LINE, resolve
 from hpcscope.rundirectory import FORMAT, RunDirectory, read_json, read_text, write_json, write_text
 from hpcscope.settings.health import HealthSettings

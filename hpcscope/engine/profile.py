@@ -62,6 +62,8 @@ def explain(folder: Path) -> ProfileContents:
 
 def prepare() -> None:
     """Import in advance what `analyze` and `page.write` would import when they are called."""
+    import numpy.ma  # noqa: F401 (imported by the first numpy.unique)
+
     from hpcscope.findings.find import kinds as load
 
     load(kinds.__name__)

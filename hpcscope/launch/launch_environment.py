@@ -12,7 +12,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hpcscope.launch import leftovers
-from hpcscope.launch.launcher import FOLDER, MARK
 from hpcscope.private import home, temporary_folder
 
 SESSION = "PRTE_MCA_prte_local_tmpdir_base"
@@ -31,8 +30,8 @@ def launch_environment(environment: Mapping[str, str]) -> Iterator[dict[str, str
     chosen = any(name.startswith("PRTE_MCA_prte_") and name.endswith("tmpdir_base") for name in given)
     chosen = chosen or _is_set_in_a_file(given.get("PATH", ""))
     with temporary_folder("launch", leftovers.removed) as folder, leftovers.listed(folder):
-        if MARK in given:
-            leftovers.list_storage(folder, given[FOLDER], given[MARK])
+        if leftovers.MARK in given:
+            leftovers.list_storage(folder, given[leftovers.FOLDER], given[leftovers.MARK])
         yield given if chosen else {SESSION: str(folder), **given}
 
 

@@ -9,6 +9,7 @@ from typing import Protocol
 from hpcscope.build.active_messages import PROVIDER_NAME
 from hpcscope.build.mpi import registry
 from hpcscope.build.mpi.implementation import Conditions, MpiFamily
+from hpcscope.launch.leftovers import FOLDER, MARK
 from hpcscope.machine.links import fabric_adapter_present
 from hpcscope.machine.machine import MpiInstallation
 from hpcscope.plan.case import over_active_messages
@@ -44,9 +45,6 @@ class Storage:
     def variables(self) -> dict[str, str]:
         """The variables that tell the native program both."""
         return {FOLDER: self.folder, MARK: self.mark}
-
-
-FOLDER, MARK = "SCOPE_STORAGE", "SCOPE_STORAGE_MARK"
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ from hpcscope.errors import ScopeError
 from hpcscope.private import YOUNG_S, refuse_shared
 
 MEMORY = Path("/dev/shm")
+FOLDER, MARK = "SCOPE_STORAGE", "SCOPE_STORAGE_MARK"
+"""The variables that tell the native program where its files go, and a mark for the names of their folders."""
 LIST = "leftovers"
 """The list in the folder of a launch: a path and the number of its inode on each line."""
 STORAGE_LIST = "storage"

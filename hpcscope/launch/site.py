@@ -9,8 +9,9 @@ from pathlib import Path
 from hpcscope.errors import UsageError
 from hpcscope.lab.active import INTERFACE, MANAGEMENT, ActiveLab, active, topology_file
 from hpcscope.launch import active_messages, schedulers
-from hpcscope.launch.launcher import FOLDER, Command, Launcher, MpiProgram, Site, Storage
+from hpcscope.launch.launcher import Command, Launcher, MpiProgram, Site, Storage
 from hpcscope.launch.launchers import choose
+from hpcscope.launch.leftovers import FOLDER
 from hpcscope.launch.scheduler import Allocation
 from hpcscope.machine import devices
 from hpcscope.machine.discover import steering_environment
