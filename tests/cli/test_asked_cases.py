@@ -10,6 +10,7 @@ import pytest
 
 from hpcscope.launch.diagnosis import kills_for_lack_of_memory
 from tests.cli.scope_command import BRIEF, SCOPE, answered, samples
+from tests.installed_mpi import embedded, embedded_build  # noqa: F401
 from tests.patience import PATIENCE_S
 
 SMALL = [*BRIEF, "--launches", "1", "-o", "run"]
@@ -37,6 +38,7 @@ def test_of_a_list_one_case_with_a_result_is_enough(tmp_path: Path) -> None:
     assert answer.code == 0, answer.errors
 
 
+@pytest.mark.usefixtures("embedded_build")  # a compiler in the group would read its files again and again
 def test_the_limit_of_a_control_group_is_not_exceeded(tmp_path: Path) -> None:
     """In a job with 600 MB, arrays of 2 x 512 MiB are refused instead of killed."""
     group = Path("/sys/fs/cgroup/memory") / f"scope-test-{os.getpid()}"
