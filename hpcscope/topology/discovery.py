@@ -298,7 +298,7 @@ def discover(
         check = _check(topology, survey, CHECKED_AGAIN)
     if survey.starved:
         discoverer.notes.append(
-            f"ranks waited for cores during {survey.starved} of {survey.runs} measurements; such transfers look "
+            f"processors were short during {survey.starved} of {survey.runs} measurements; such transfers look "
             "as if they shared a trunk"
         )
     if not check.passed or survey.starved > FEW_STARVED * survey.runs:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import psutil
 
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.launch import processes
@@ -57,6 +58,8 @@ NAP_US = 500
 ECHOES = 30
 WAITED = 0.6
 """Fraction of time without a processor above which a receiver's rate does not show the rate of the network."""
+STOLEN = 0.1
+"""The same for processor time that the hypervisor gave to other machines: emulated wires then stop, too."""
 LIGHT = 60e6
 """Bytes per second that any processor sustains, even a busy one."""
 
@@ -142,12 +145,14 @@ class Probe:
         while attempts < MOST_ATTEMPTS:
             attempts += 1
             words = [f"{a} {b} {chunk} {WINDOW}" for (a, b), chunk in zip(ends, chunks, strict=True)]
+            before = psutil.cpu_times()
             replies = self._ask(f"transfers {seconds:g} {self.nap_us} {' '.join(words)}")["transfers"]
             for (a, b), reply in zip(ends, replies, strict=True):
                 if not reply["correct"]:
                     raise ScopeError(f"what rank {b} received from rank {a} differs from what was sent")
             rates = np.array([reply["bytes"] / max(reply["seconds"], 1e-9) for reply in replies])
             waited = max(float(reply["starved"]) for reply in replies)
+            stolen = _stolen(before)
             plausible = np.minimum(rates, ceilings)
             needed = [self._chunk(rate, trip) for rate, trip in zip(plausible, round_trips, strict=True)]
             grown = [max(old, new) for old, new in zip(chunks, needed, strict=True)]
@@ -159,7 +164,7 @@ class Probe:
                 seconds = min(LONGEST_STREAM_S, seconds * max(2.0, FEWEST_CHUNKS / max(arrived, 1.0)))
             else:
                 break
-        starved = self.nap_us > 0 and waited > WAITED and float(rates.sum()) > LIGHT
+        starved = self.nap_us > 0 and (waited > WAITED or stolen > STOLEN) and float(rates.sum()) > LIGHT
         return Answer(rates, starved, attempts)
 
     def _round_trip(self, transfer: Transfer) -> float:
@@ -170,6 +175,12 @@ class Probe:
         """Return the size of a chunk that is long enough for this rate and whose window covers the round trip."""
         wanted = rate * max(CHUNK_S, round_trip / 2)
         return int(min(max(wanted, SMALLEST_CHUNK), LARGEST_CHUNK)) // 16 * 16
+
+
+def _stolen(before: Any) -> float:
+    """Return the fraction of this host's processor time since `before` that the hypervisor gave to others."""
+    now = psutil.cpu_times()
+    return float((now.steal - before.steal) / max(sum(now) - sum(before), 1e-9))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import subprocess
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import psutil
 import pytest
 
 from hpcscope.errors import ScopeError, UsageError
@@ -216,6 +218,22 @@ def test_chunks_and_time_suit_the_path(rate: float, round_trip_s: float) -> None
     seconds, chunk, window = script.asked[-1]
     assert chunk * window >= rate * round_trip_s  # the window never was the limit
     assert 0.75 * seconds * rate / chunk >= 6
+
+
+@pytest.mark.parametrize(("stolen", "starved"), [(0.05, False), (0.2, True)])
+def test_stolen_processors_of_emulated_hosts_are_noticed(
+    stolen: float, starved: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hypervisor takes a share of the processor time between any two looks."""
+    times = itertools.count()
+    kinds = psutil.cpu_times()._replace(**dict.fromkeys(psutil.cpu_times()._fields, 0.0))
+    monkeypatch.setattr(
+        psutil, "cpu_times", lambda: kinds._replace(steal=stolen * (s := next(times)), idle=(1 - stolen) * s)
+    )
+    hosts, ranks = ["a", "b"], {"a": [0], "b": [1]}
+    for nap_us, expected in ((1, starved), (0, False)):
+        asked = Probe(hosts, ranks, nap_us, Scripted(1e9, 1e-5), {frozenset("ab"): 5e-6})
+        assert asked.rates([Transfer("a", "b")], [0.0]).starved is expected
 
 
 def test_a_burst_behind_a_lost_chunk_is_measured_again_with_chunks_of_the_same_size() -> None:
