@@ -9,7 +9,7 @@ from typing import Any
 from hpcscope.findings.finding import Finding
 
 Kind = Callable[[Any], list[Finding]]
-"""A kind of finding: the function `find` of one file; its argument holds the facts that its package needs."""
+"""A kind of finding: what `find` of one file yields, as a list; its argument holds the facts of its package."""
 
 _MOST_EVIDENCE = 24
 """Maximum number of evidence items in a finding that several findings were merged into."""
@@ -22,7 +22,12 @@ def kinds(package: str) -> dict[str, Kind]:
     """Return the kinds in a package and its subpackages, by the names of their modules."""
     path = importlib.import_module(package).__path__
     modules = [importlib.import_module(info.name) for info in pkgutil.walk_packages(path, f"{package}.")]
-    return {module.__name__.rpartition(".")[2]: module.find for module in modules if hasattr(module, "find")}
+    found = {module.__name__.rpartition(".")[2]: module.find for module in modules if hasattr(module, "find")}
+    return {name: _listed(find) for name, find in found.items()}
+
+
+def _listed(find: Callable[[Any], Iterable[Finding]]) -> Kind:
+    return lambda facts: list(find(facts))
 
 
 def find_all(package: str, facts: object) -> list[Finding]:

@@ -1,5 +1,6 @@
 """The type of a finding."""
 
+from collections.abc import Iterator
 from typing import Literal
 
 from hpcscope.strict import Strict
@@ -52,6 +53,10 @@ class Finding(Strict):
     """Fraction of the performance that is lost in the case of the finding; None if it is not known."""
     at_stake: float | None = None
     """Upper bound on the lost fraction of the programs' time: `lost` times the fraction that they spend on it."""
+
+
+Found = Iterator[Finding]
+"""What a kind of finding yields."""
 
 
 class Findings(Strict):

@@ -2,7 +2,7 @@
 
 from hpcscope import units
 from hpcscope.findings.campaign import CampaignFacts
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.programs.campaign.soak import Endurance, Growth
 from hpcscope.programs.campaign.trend import Trend
 
@@ -12,17 +12,15 @@ LEAST_SHARE = 0.01
 """Least growth, as a fraction of the memory of a rank."""
 
 
-def find(facts: CampaignFacts) -> list[Finding]:
+def find(facts: CampaignFacts) -> Found:
     """Find growth whose interval excludes constant memory and that is worth a line."""
     endurance = facts.analysis.endurance
     if endurance is None:
-        return []
-    findings = []
+        return
     if (growth := endurance.growth) is not None and growth.certain and _large(growth):
-        findings.append(_within(growth))
+        yield _within(growth)
     if (trend := endurance.memory) is not None and trend.low > 0 and _matters(trend.over_span, trend.typical):
-        findings.append(_between(trend, endurance))
-    return findings
+        yield _between(trend, endurance)
 
 
 def _large(growth: Growth) -> bool:

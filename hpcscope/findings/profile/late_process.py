@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from hpcscope import units
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.profile import ProfileFacts
 from hpcscope.programs.profiles.records import ProfiledProcess
 
@@ -13,7 +13,7 @@ WORTH = 0.05
 """Least fraction of all time."""
 
 
-def find(facts: ProfileFacts) -> list[Finding]:
+def find(facts: ProfileFacts) -> Found:
     """Find a rank for which all others wait in collectives that synchronize."""
     merged = facts.merged
     waited: dict[int, float] = defaultdict(float)
@@ -25,31 +25,29 @@ def find(facts: ProfileFacts) -> list[Finding]:
         if usual_s > 0 and collective.next_s - collective.last_s >= APART * usual_s:
             waited[collective.last_rank] += collective.waiting_least_s
     if not waited:
-        return []
+        return
     rank, waiting_s = max(waited.items(), key=lambda pair: pair[1])
     if waiting_s < WORTH * facts.total_s:
-        return []
+        return
     late = next(process for process in merged.processes if process.rank == rank)
     others = [process for process in merged.processes if process.rank != rank]
-    return [
-        Finding(
-            code="late-process",
-            severity="warning",
-            title=(
-                f"Rank {rank} on {late.host} enters collectives last:"
-                f" the other ranks wait {units.quantity(waiting_s, 's')} for it in total"
-            ),
-            where={"rank": rank, "host": late.host, "layer": "balance"},
-            evidence=[
-                Evidence(what=f"time that the other ranks waited for rank {rank}, sum", value=waiting_s, unit="s"),
-                Evidence(what=f"computation of rank {rank}", value=late.compute_s, unit="s"),
-                Evidence(what="computation of the other ranks, mean", value=_mean(others, "compute_s"), unit="s"),
-                *_of_the_system(late, others),
-            ],
-            advice=_advice(late, others),
-            lost=waiting_s / facts.total_s,
-        )
-    ]
+    yield Finding(
+        code="late-process",
+        severity="warning",
+        title=(
+            f"Rank {rank} on {late.host} enters collectives last:"
+            f" the other ranks wait {units.quantity(waiting_s, 's')} for it in total"
+        ),
+        where={"rank": rank, "host": late.host, "layer": "balance"},
+        evidence=[
+            Evidence(what=f"time that the other ranks waited for rank {rank}, sum", value=waiting_s, unit="s"),
+            Evidence(what=f"computation of rank {rank}", value=late.compute_s, unit="s"),
+            Evidence(what="computation of the other ranks, mean", value=_mean(others, "compute_s"), unit="s"),
+            *_of_the_system(late, others),
+        ],
+        advice=_advice(late, others),
+        lost=waiting_s / facts.total_s,
+    )
 
 
 def _advice(late: ProfiledProcess, others: list[ProfiledProcess]) -> str:

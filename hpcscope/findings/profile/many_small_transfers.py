@@ -1,7 +1,7 @@
 """Reading and writing files in many small pieces takes much of the time."""
 
 from hpcscope import units
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.profile import ProfileFacts
 
 SMALL_BYTES = 4096
@@ -12,7 +12,7 @@ WORTH = 0.05
 """Least fraction of all time."""
 
 
-def find(facts: ProfileFacts) -> list[Finding]:
+def find(facts: ProfileFacts) -> Found:
     """Find programs that read or write files in small pieces, by POSIX or by MPI-IO without collective calls.
 
     C's streams and collective MPI-IO gather small pieces themselves.
@@ -27,27 +27,25 @@ def find(facts: ProfileFacts) -> list[Finding]:
     number, moved = sum(file.transfers for file in small), sum(file.bytes for file in small)
     time_s = sum(file.transfer_s for file in small)
     if number < MANY * len(facts.merged.processes) or time_s < WORTH * facts.total_s:
-        return []
+        return
     most = max(small, key=lambda use: use.transfer_s)
-    return [
-        Finding(
-            code="many-small-transfers",
-            severity="advice",
-            title=(
-                f"{number} file reads and writes of {units.quantity(moved / number, 'B')} on average"
-                f" take {units.share(time_s / facts.total_s)} of the time"
-            ),
-            where={"layer": "files", "file": most.path or "other files"},
-            evidence=[
-                Evidence(what="time in such reads and writes, all ranks", value=time_s, unit="s"),
-                Evidence(what="time per read or write", value=time_s / number, unit="s"),
-                Evidence(what="reads and writes", value=number),
-                Evidence(what="rate", value=moved / time_s, unit="B/s"),
-            ],
-            advice=(
-                "Move more data with each call: collect the data in a buffer of 1 MiB or more, or use streams "
-                "(`fwrite`). With collective MPI-IO and a file view, the library combines all ranks' pieces."
-            ),
-            lost=time_s / facts.total_s,
-        )
-    ]
+    yield Finding(
+        code="many-small-transfers",
+        severity="advice",
+        title=(
+            f"{number} file reads and writes of {units.quantity(moved / number, 'B')} on average"
+            f" take {units.share(time_s / facts.total_s)} of the time"
+        ),
+        where={"layer": "files", "file": most.path or "other files"},
+        evidence=[
+            Evidence(what="time in such reads and writes, all ranks", value=time_s, unit="s"),
+            Evidence(what="time per read or write", value=time_s / number, unit="s"),
+            Evidence(what="reads and writes", value=number),
+            Evidence(what="rate", value=moved / time_s, unit="B/s"),
+        ],
+        advice=(
+            "Move more data with each call: collect the data in a buffer of 1 MiB or more, or use streams "
+            "(`fwrite`). With collective MPI-IO and a file view, the library combines all ranks' pieces."
+        ),
+        lost=time_s / facts.total_s,
+    )

@@ -1,7 +1,7 @@
 """Receiving many small messages takes much of the time."""
 
 from hpcscope import units
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.profile import ProfileFacts, placed
 from hpcscope.programs.profiles.routines import kind
 
@@ -15,7 +15,7 @@ MANY = 100
 """Fewest such receives per rank."""
 
 
-def find(facts: ProfileFacts) -> list[Finding]:
+def find(facts: ProfileFacts) -> Found:
     """Find programs that lose much of their time in receives of small messages and in the probes before them.
 
     Tessera, NetFinity: in LU the receives of many small messages take longest, on the faster network too.
@@ -33,27 +33,25 @@ def find(facts: ProfileFacts) -> list[Finding]:
     size = sum(call.bytes for call in blocking) + sum(wait.bytes for wait in waits)
     avoidable_s = min(time_s, number * LONGEST_S)
     if avoidable_s < WORTH * facts.total_s or number < MANY * len(merged.processes):
-        return []
-    return [
-        Finding(
-            code="small-receives",
-            severity="advice",
-            title=(
-                f"Receiving small messages takes {units.share(avoidable_s / facts.total_s)} of the time:"
-                f" {number} messages of {units.quantity(size / number, 'B')} on average"
-            ),
-            where=placed({"layer": "messages"}, facts.site(calls)),
-            evidence=[
-                Evidence(what="time in receives of small messages, all ranks", value=time_s, unit="s"),
-                Evidence(what="receives", value=number),
-                Evidence(what="time per receive", value=time_s / number, unit="s"),
-                Evidence(what="mean message size", value=size / number, unit="B"),
-                Evidence(what="fraction of the time in MPI", value=100 * time_s / merged.calls_s, unit="%"),
-            ],
-            advice=(
-                "Send fewer, longer messages: combine messages to the same receiver, or exchange data only after "
-                "several steps. Latency dominates here, not bandwidth: more bandwidth helps little."
-            ),
-            lost=avoidable_s / facts.total_s,
-        )
-    ]
+        return
+    yield Finding(
+        code="small-receives",
+        severity="advice",
+        title=(
+            f"Receiving small messages takes {units.share(avoidable_s / facts.total_s)} of the time:"
+            f" {number} messages of {units.quantity(size / number, 'B')} on average"
+        ),
+        where=placed({"layer": "messages"}, facts.site(calls)),
+        evidence=[
+            Evidence(what="time in receives of small messages, all ranks", value=time_s, unit="s"),
+            Evidence(what="receives", value=number),
+            Evidence(what="time per receive", value=time_s / number, unit="s"),
+            Evidence(what="mean message size", value=size / number, unit="B"),
+            Evidence(what="fraction of the time in MPI", value=100 * time_s / merged.calls_s, unit="%"),
+        ],
+        advice=(
+            "Send fewer, longer messages: combine messages to the same receiver, or exchange data only after "
+            "several steps. Latency dominates here, not bandwidth: more bandwidth helps little."
+        ),
+        lost=avoidable_s / facts.total_s,
+    )

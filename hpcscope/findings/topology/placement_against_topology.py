@@ -3,23 +3,21 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.topology import TopologyFacts
 from hpcscope.topology.topology import Group, Topology
 
 
-def find(facts: TopologyFacts) -> list[Finding]:
+def find(facts: TopologyFacts) -> Found:
     """Find trunks that successive ranks cross more often than their groups require."""
     topology = facts.discovery.topology
     hosts = [host for host in facts.hosts_by_rank if host in topology.group_of]
-    findings = []
     for group in topology.group:
         children = [child for child in topology.children(group) if set(topology.members(child)) & set(hosts)]
         needed = len(children) - 1
         crossed = _crossings(topology, group, hosts)
         if needed > 0 and crossed > 2 * needed:
-            findings.append(_finding(group, len(children), crossed, needed, len(hosts)))
-    return findings
+            yield _finding(group, len(children), crossed, needed, len(hosts))
 
 
 def _crossings(topology: Topology, group: Group, hosts: Sequence[str]) -> int:

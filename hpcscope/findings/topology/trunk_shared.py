@@ -1,15 +1,14 @@
 """A trunk is shared by all hosts of a group."""
 
 from hpcscope import units
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.topology import TopologyFacts
 from hpcscope.topology.topology import Group, Topology
 
 
-def find(facts: TopologyFacts) -> list[Finding]:
+def find(facts: TopologyFacts) -> Found:
     """Find groups whose uplink is slower than the sum of their hosts' rates."""
     topology = facts.discovery.topology
-    findings = []
     for group in topology.group:
         rate = group.uplink_bytes_per_s
         if rate is None or _is_other_end(topology, group):
@@ -17,8 +16,7 @@ def find(facts: TopologyFacts) -> list[Finding]:
         members = topology.members(group)
         need = sum(topology.group_of[host].bandwidth_bytes_per_s for host in members)
         if rate < need and len(members) > 1:
-            findings.append(_finding(group, members, rate, need))
-    return findings
+            yield _finding(group, members, rate, need)
 
 
 def _is_other_end(topology: Topology, group: Group) -> bool:

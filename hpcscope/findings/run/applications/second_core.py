@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from hpcscope import units
-from hpcscope.findings.finding import Finding
+from hpcscope.findings.finding import Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.program_case import ProgramCase, application_cases
 from hpcscope.statistics.estimate import Estimate
@@ -13,7 +13,7 @@ LITTLE = 1.2
 """Speedup of the computation below which a second core is hardly worth having; 2 is expected."""
 
 
-def find(run: Run) -> list[Finding]:
+def find(run: Run) -> Found:
     """Find applications whose computation, without messages and waiting, gains little from a second core.
 
     Each of two ranks has half of the work. If half the work takes as long as all of it on one rank, the ranks
@@ -24,13 +24,11 @@ def find(run: Run) -> list[Finding]:
         total = case.total
         if total.ranks in (1, 2) and "compute_s" in case.figures:
             groups[total.benchmark, case.kind, total.placement][total.ranks] = case
-    findings = []
     for pair in groups.values():
         if 1 in pair and 2 in pair and len(set(run.measurements.hosts(pair[2].total))) == 1:
             gained = ratio(pair[1].figures["compute_s"].per_launch, pair[2].figures["compute_s"].per_launch)
             if gained.high is not None and gained.high < LITTLE:
-                findings.append(_finding(pair[1], pair[2], gained))
-    return findings
+                yield _finding(pair[1], pair[2], gained)
 
 
 def _finding(case: ProgramCase, both: ProgramCase, gained: Estimate) -> Finding:

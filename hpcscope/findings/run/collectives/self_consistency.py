@@ -12,7 +12,7 @@ from math import ceil, log2
 import numpy as np
 
 from hpcscope import units
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.collectives.collective_guidelines import COLLECTIVE_GUIDELINES
 from hpcscope.findings.run.collectives.guideline import (
@@ -68,7 +68,7 @@ class Violation:
         return (self.left.median or 0.0) / (self.comparison.bound_s or 1.0) - 1
 
 
-def find(run: Run) -> list[Finding]:
+def find(run: Run) -> Found:
     """Find violations that a test on launches confirms, corrected for all comparisons; one per guideline.
 
     Cases with more ranks than processors are left out. The uncertainty of the synchronized clock is added to the
@@ -84,12 +84,10 @@ def find(run: Run) -> list[Finding]:
     ]
     uncertainty_s = max((launch.clock_synchronization.error_s for launch in run.raw_samples.launches), default=0.0)
     confirmed = violations(GuidelineCalls(times, run.benchmarks), uncertainty_s)
-    findings = []
     for guideline in GUIDELINES:
         broken = [violation for violation in confirmed if violation.guideline is guideline]
         if broken:
-            findings.append(_finding(run, guideline, sorted(broken, key=lambda v: -v.excess)))
-    return findings
+            yield _finding(run, guideline, sorted(broken, key=lambda v: -v.excess))
 
 
 def violations(calls: GuidelineCalls, uncertainty_s: float = 0.0) -> list[Violation]:

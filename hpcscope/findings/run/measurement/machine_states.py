@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from hpcscope import units
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import one_of_each_case
 from hpcscope.statistics.course import Course
@@ -15,34 +15,32 @@ LISTED = 8
 """Maximum number of cases in the evidence."""
 
 
-def find(run: Run) -> list[Finding]:
+def find(run: Run) -> Found:
     """Find the states of the machine if results differ between them; one finding for the run."""
     cases = one_of_each_case(run.headlines)
     mixed = sorted(
         (case for case in cases if case.state_mixture), key=lambda summary: -(summary.state_factor or 0.0)
     )
     if not mixed:
-        return []
+        return
     course = run.course
     factors = [case.state_factor or 1.0 for case in mixed]
-    return [
-        Finding(
-            code="machine-states",
-            about="measurement",
-            cause=CAUSE,
-            severity="warning",
-            title=f"The machine changed its speed {_times(course.changes)}: {len(mixed)} of {len(cases)} cases "
-            f"differ between its states by a factor of up to {factors[0]:.3g} (median {median(factors):.3g})",
-            where={"cases": len(mixed)},
-            evidence=[*_states(course), *(_differing(run, case) for case in mixed[:LISTED])],
-            advice=(
-                "In the report, values marked † come from several states. Use the values of the state in which "
-                "your programs run (`state_medians` in statistics.json), or measure again on a dedicated machine. "
-                "Other processes, other virtual machines on the host and the processor's clock change the state."
-            ),
-            lost=1 - 1 / factors[0],
-        )
-    ]
+    yield Finding(
+        code="machine-states",
+        about="measurement",
+        cause=CAUSE,
+        severity="warning",
+        title=f"The machine changed its speed {_times(course.changes)}: {len(mixed)} of {len(cases)} cases "
+        f"differ between its states by a factor of up to {factors[0]:.3g} (median {median(factors):.3g})",
+        where={"cases": len(mixed)},
+        evidence=[*_states(course), *(_differing(run, case) for case in mixed[:LISTED])],
+        advice=(
+            "In the report, values marked † come from several states. Use the values of the state in which "
+            "your programs run (`state_medians` in statistics.json), or measure again on a dedicated machine. "
+            "Other processes, other virtual machines on the host and the processor's clock change the state."
+        ),
+        lost=1 - 1 / factors[0],
+    )
 
 
 def cause_of(cases: Sequence[Summary]) -> str:

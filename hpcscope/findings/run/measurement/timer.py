@@ -3,7 +3,7 @@
 import numpy as np
 
 from hpcscope import units
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.samples.records import Clock
 from hpcscope.samples.samples import SamplesKey
@@ -14,18 +14,16 @@ LARGEST_SHARE = 0.05
 """Fraction of a repetition that may be due to the resolution or overhead of the clock."""
 
 
-def find(run: Run) -> list[Finding]:
+def find(run: Run) -> Found:
     """Find clocks that go backwards, are not register timers, or are too coarse for the times."""
     clocks = [launch.clock for launch in run.raw_samples.launches]
-    findings = []
     if backwards := [clock for clock in clocks if not clock.monotonic]:
-        findings.append(_backwards(backwards, len(clocks)))
+        yield _backwards(backwards, len(clocks))
     if fallbacks := [clock for clock in clocks if clock.fallback_reason]:
-        findings.append(_fallback(fallbacks[0]))
+        yield _fallback(fallbacks[0])
     coarse = _coarse_cases(run)
     if coarse:
-        findings.append(_coarse(coarse))
-    return findings
+        yield _coarse(coarse)
 
 
 def _coarse_cases(run: Run) -> list[tuple[float, str, Clock]]:

@@ -1,6 +1,6 @@
 """Small messages wait for tens of milliseconds in queues that streams on the same path fill."""
 
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import certainly_longer, written
 from hpcscope.findings.run.two_hosts import figures_by_case, lower, upper
@@ -13,29 +13,22 @@ AT_LEAST = 5.0
 LOADED, ALONE, RATE = "round_trip_s", "isolated_s", "bandwidth_bytes_per_s"
 
 
-def find(run: Run) -> list[Finding]:
+def find(run: Run) -> Found:
     """Find the cases whose round trip is significantly longer under load, by these limits; one for all."""
     measured = [cases for cases in figures_by_case(run, LOADED) if ALONE in cases]
     hit = [cases for cases in measured if _is_bloated(cases[LOADED], cases[ALONE])]
-    return [_finding(run, hit, len(measured))] if hit else []
-
-
-def _is_bloated(loaded: Summary, alone: Summary) -> bool:
-    # Only bounds from intervals over launches count.
-    return lower(loaded) - upper(alone) >= ADDED_S and certainly_longer(loaded, alone, AT_LEAST - 1)
-
-
-def _finding(run: Run, hit: list[dict[str, Summary]], of: int) -> Finding:
+    if not hit:
+        return
     worst = max(hit, key=lambda cases: cases[LOADED].median or 0.0)
     loaded, alone, rate = worst[LOADED], worst[ALONE], worst.get(RATE)
     added_s = (loaded.median or 0.0) - (alone.median or 0.0)
     queue = [added_s * rate.median] if rate and rate.median else []
-    return Finding(
+    yield Finding(
         code="buffer-bloat",
         severity="warning",
         title=(
             f"A small message takes {written(loaded)} instead of {written(alone)} while streams fill the path "
-            f"(with {len(hit)} of {of} loads; the worst: {loaded.label})"
+            f"(with {len(hit)} of {len(measured)} loads; the worst: {loaded.label})"
         ),
         where={"benchmark": loaded.benchmark, "layer": "network"},
         evidence=[
@@ -49,3 +42,8 @@ def _finding(run: Run, hit: list[dict[str, Summary]], of: int) -> Finding:
         ),
         lost=1 - (alone.median or 0.0) / (loaded.median or 1.0),
     )
+
+
+def _is_bloated(loaded: Summary, alone: Summary) -> bool:
+    # Only bounds from intervals over launches count.
+    return lower(loaded) - upper(alone) >= ADDED_S and certainly_longer(loaded, alone, AT_LEAST - 1)

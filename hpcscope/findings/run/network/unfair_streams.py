@@ -1,7 +1,7 @@
 """Equal streams between two hosts get significantly unequal fractions of the path's bandwidth."""
 
 from hpcscope import units
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.two_hosts import upper
 from hpcscope.statistics.summary import Summary
@@ -11,17 +11,15 @@ FAIR = 0.8
 """Least value of Jain's index; it is 0.75 if one of four streams gets nearly nothing."""
 
 
-def find(run: Run) -> list[Finding]:
+def find(run: Run) -> Found:
     """Find the loads whose streams get unequal rates at 95 % confidence; one finding for all."""
     measured = [case for case in run.headlines if case.metric == METRIC]
     hit = [case for case in measured if upper(case) < FAIR]
-    return [_finding(run, hit, measured)] if hit else []
-
-
-def _finding(run: Run, hit: list[Summary], measured: list[Summary]) -> Finding:
+    if not hit:
+        return
     worst = min(hit, key=lambda case: case.median or 0.0)
     index = units.interval(worst.median, worst.ci_low, worst.ci_high, "")
-    return Finding(
+    yield Finding(
         code="unfair-streams",
         severity="warning",
         title=(

@@ -1,7 +1,7 @@
 """The BLAS chose kernels for a processor with shorter vectors than this one."""
 
 from hpcscope.build.blas import CORETYPE
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.machine.machine import Host
 
@@ -17,34 +17,32 @@ LIBRARIES = {"blas", "lapack", "scalapack"}
 CAUSE = "kernels of the BLAS"
 
 
-def find(run: Run) -> list[Finding]:
+def find(run: Run) -> Found:
     """Compare the vector width of the chosen kernels with the first host's, on which the library chose them."""
     blas = run.machine.build.blas if run.machine.build else None
     if blas is None or blas.name != "OpenBLAS" or not run.machine.hosts or not _is_used(run):
-        return []
+        return
     used = BITS_OF_CORE.get(blas.core.lower())
     host = run.machine.hosts[0]
     there = vector_bits(host)
     if used is None or there is None or used >= there:
-        return []
+        return
     told = run.machine.environment.get(CORETYPE)
     who = f"{CORETYPE}={told} makes {blas.name} use" if told else f"{blas.name} {blas.version} chose"
-    return [
-        Finding(
-            code="blas-older-processor",
-            cause=CAUSE,
-            severity="advice",
-            title=f"{who} its {blas.core} kernels with {used}-bit vectors; "
-            f"{host.processor.model} has {there}-bit vectors",
-            where={"layer": "node", "host": host.name, "library": blas.library},
-            evidence=[
-                Evidence(what="kernels chosen", value=blas.core),
-                Evidence(what="vector width of the kernels", value=used, unit="bit"),
-                Evidence(what="vector width of the processor", value=there, unit="bit"),
-            ],
-            advice=_advice(told),
-        )
-    ]
+    yield Finding(
+        code="blas-older-processor",
+        cause=CAUSE,
+        severity="advice",
+        title=f"{who} its {blas.core} kernels with {used}-bit vectors; "
+        f"{host.processor.model} has {there}-bit vectors",
+        where={"layer": "node", "host": host.name, "library": blas.library},
+        evidence=[
+            Evidence(what="kernels chosen", value=blas.core),
+            Evidence(what="vector width of the kernels", value=used, unit="bit"),
+            Evidence(what="vector width of the processor", value=there, unit="bit"),
+        ],
+        advice=_advice(told),
+    )
 
 
 def _is_used(run: Run) -> bool:

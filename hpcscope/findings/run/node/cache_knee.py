@@ -4,7 +4,7 @@ from collections import defaultdict
 from itertools import pairwise
 
 from hpcscope import units
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.node.memory_swapped import swapped
 from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases
@@ -18,7 +18,7 @@ SMALLEST_STEP = 1.25
 CACHES = "size of the caches"
 
 
-def find(run: Run) -> list[Finding]:
+def find(run: Run) -> Found:
     """Find for each algorithm the largest significant step in the time per unit of work on one rank.
 
     Melas 2000, sec. 7.5.2 and 7.6.1: such knees are due to caches, or to swapping, which has its own finding.
@@ -31,7 +31,6 @@ def find(run: Run) -> list[Finding]:
             continue
         if case.total.ranks == 1 and case.seconds("compute_s") > 0 and case.total.benchmark in all_known:
             curves[case.total.benchmark, case.kind, case.total.transport].append(case)
-    findings = []
     for cases in curves.values():
         costs = all_known[cases[0].total.benchmark]
         ordered = sorted(cases, key=lambda case: case.size)
@@ -42,8 +41,7 @@ def find(run: Run) -> list[Finding]:
         certain = [step for step in steps if (step[0].low or 0.0) > SMALLEST_STEP]
         if certain:
             step, small, large = max(certain, key=lambda each: each[0].value)
-            findings.append(_finding(run, costs, step, small, large))
-    return findings
+            yield _finding(run, costs, step, small, large)
 
 
 def _per_unit(costs: Costs, case: ProgramCase) -> PerLaunch:

@@ -1,18 +1,17 @@
 """Data were copied between a device and host memory at another NUMA node."""
 
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.device_visits import DeviceVisit, by_device
 
 TRANSFER = "device.transfer"
 
 
-def find(run: Run) -> list[Finding]:
+def find(run: Run) -> Found:
     """Find the devices that copied from or to distant memory; one finding per device."""
     near = {
         (host.name, device.pci_address): device.numa_node for host in run.machine.hosts for device in host.devices
     }
-    findings = []
     for place, visits in by_device(run).items():
         node = near.get(place)
         far = [
@@ -21,8 +20,7 @@ def find(run: Run) -> list[Finding]:
             if visit.samples.case.benchmark == TRANSFER and visit.number("rank_numa_node") not in {node, None}
         ]
         if node is not None and far:
-            findings.append(_finding(far[0], node, len(far)))
-    return findings
+            yield _finding(far[0], node, len(far))
 
 
 def _finding(far: DeviceVisit, near: int, visits: int) -> Finding:

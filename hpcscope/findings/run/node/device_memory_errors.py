@@ -1,6 +1,6 @@
 """The memory of a device had errors, corrected or not, while it was measured, according to its ECC counters."""
 
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.device_visits import DeviceVisit, by_device
 
@@ -8,14 +8,12 @@ NEW = ("device_new_uncorrected_errors", "device_new_corrected_errors")
 EVER = ("device_uncorrected_errors_ever", "device_corrected_errors_ever")
 
 
-def find(run: Run) -> list[Finding]:
+def find(run: Run) -> Found:
     """Find the devices with new errors; earlier errors are only evidence."""
-    findings = []
     for visits in by_device(run).values():
         uncorrected, corrected = (sum(visit.number(name) or 0 for visit in visits) for name in NEW)
         if uncorrected or corrected:
-            findings.append(_finding(visits[-1], uncorrected, corrected))
-    return findings
+            yield _finding(visits[-1], uncorrected, corrected)
 
 
 def _finding(last: DeviceVisit, uncorrected: int, corrected: int) -> Finding:

@@ -1,7 +1,7 @@
 """The clock of a device was lowered while it was measured, because of heat or its power limit."""
 
 from hpcscope import units
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 
 SLOWED_SHARE = 0.05
@@ -17,9 +17,8 @@ CAUSES = {
 """For each setting that says how long a case was slowed: the name of the cause, and what to do."""
 
 
-def find(run: Run) -> list[Finding]:
+def find(run: Run) -> Found:
     """Find for each cause the case in which a device was slowed for the largest fraction of the time."""
-    found: list[Finding] = []
     for setting, (cause, advice) in CAUSES.items():
         visits = [
             (float(samples.settings.get(setting, 0)) * 1e-9 / samples.duration_s, samples)
@@ -31,17 +30,12 @@ def find(run: Run) -> list[Finding]:
             continue
         facts = {name: value for name, value in worst.settings.items() if name.startswith("device_")}
         name = facts.get("device_name", "a device")
-        found.append(
-            Finding(
-                code="device-slowed",
-                severity="warning" if cause == "heat" else "information",
-                title=f"{cause[0].upper()}{cause[1:]} lowered the clock of {name} for "
-                f"{units.percent(min(share, 1.0))} of a measurement of {worst.case.label}",
-                where={"layer": "device", "benchmark": worst.case.benchmark},
-                evidence=[
-                    Evidence(what=name, value=value) for name, value in sorted(facts.items()) if value != ""
-                ],
-                advice=f"{advice} The values of such cases describe a slowed device.",
-            )
+        yield Finding(
+            code="device-slowed",
+            severity="warning" if cause == "heat" else "information",
+            title=f"{cause[0].upper()}{cause[1:]} lowered the clock of {name} for "
+            f"{units.percent(min(share, 1.0))} of a measurement of {worst.case.label}",
+            where={"layer": "device", "benchmark": worst.case.benchmark},
+            evidence=[Evidence(what=name, value=value) for name, value in sorted(facts.items()) if value != ""],
+            advice=f"{advice} The values of such cases describe a slowed device.",
         )
-    return found

@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from math import inf
 
-from hpcscope.findings.finding import Finding
+from hpcscope.findings.finding import Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import written
 from hpcscope.plan.placement import Placement
@@ -46,17 +46,15 @@ class Scaling:
         return share(self.whole, case).scaled(1 / self.whole.ranks) if case.ranks == 1 else None
 
 
-def find(run: Run) -> list[Finding]:
+def find(run: Run) -> Found:
     """Find hosts whose memory some of their cores saturate; one finding for each kind of host."""
-    findings = []
     for scaling in _scalings(run):
         enough = scaling.enough()
         estimate = scaling.per_core()
         if enough is not None:
-            findings.append(_saturated(run, scaling, enough, estimate))
+            yield _saturated(run, scaling, enough, estimate)
         elif estimate is not None and estimate.high is not None and estimate.high < SHARED:
-            findings.append(_starved(run, scaling, estimate))
-    return findings
+            yield _starved(run, scaling, estimate)
 
 
 def share(of: Summary, whole: Summary) -> Estimate:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hpcscope import units
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import but_for
 from hpcscope.plan.case import Key
@@ -35,7 +35,7 @@ class Swapping:
         return self.faults / self.duration_s if self.duration_s > 0 else 0.0
 
 
-def find(run: Run) -> list[Finding]:
+def find(run: Run) -> Found:
     """Find cases in which most visits waited for pages from a disk, with their slowdown over smaller cases.
 
     Melas 2000, sec. 7.5.2: memory swapping seen as a knee. Cases that use files read pages and are left out.
@@ -46,10 +46,37 @@ def find(run: Run) -> list[Finding]:
         summaries[case.key].append(case)
     swapping = [(_figure(run, summaries[key]), found) for key, found in seen.items() if key in summaries]
     if not swapping:
-        return []
+        return
     knees = [(_knee(run, figure, seen), figure, found) for figure, found in swapping]
     knee, figure, found = max(knees, key=lambda each: (each[0][1].value if each[0] else 0.0, each[2].per_s))
-    return [_finding(run, figure, found, knee, len(swapping))]
+    more = f" (worst of {len(swapping)} cases)" if len(swapping) > 1 else ""
+    slower = ""
+    if knee is not None:
+        small, factor = knee
+        slower = f". Per unit of work, it is {units.digits(factor.value)} times as slow as {small.label}"
+    yield Finding(
+        code=CODE,
+        cause="size of the memory",
+        severity="warning",
+        title=f"Memory swapping: {figure.label} waits for {units.digits(found.per_s)} pages a second from disk"
+        f"{slower}{more}",
+        where={"layer": "node", "benchmark": figure.benchmark, "ranks": figure.ranks, "cases": len(swapping)},
+        evidence=[
+            *run.evidence(*([knee[0]] if knee else []), figure),
+            Evidence(what="major page faults in all measurements of the case", value=found.faults),
+            Evidence(what="duration of these measurements", value=found.duration_s, unit="s"),
+            *(
+                Evidence(what=f"memory of {host.name}", value=host.memory_bytes, unit="B")
+                for host in run.machine.hosts[:1]
+            ),
+        ],
+        advice=(
+            "The working set is larger than the free memory. End other programs, raise the limit of the "
+            "batch job or control group (`memory.max`), or use smaller sizes or more hosts. Speedups relative to "
+            "this case are too high."
+        ),
+        lost=None if knee is None else max(0.0, 1 - 1 / knee[1].value),
+    )
 
 
 def swapped(run: Run) -> dict[Key, Swapping]:
@@ -113,36 +140,3 @@ def _knee(run: Run, large: Summary, seen: dict[Key, Swapping]) -> tuple[Summary,
         return None
     sides = (small, large) if large.better == "higher" else (large, small)
     return small, ratio(*(case.per_launch for case in sides))
-
-
-def _finding(
-    run: Run, figure: Summary, swapping: Swapping, knee: tuple[Summary, Estimate] | None, count: int
-) -> Finding:
-    more = f" (worst of {count} cases)" if count > 1 else ""
-    slower = ""
-    if knee is not None:
-        small, factor = knee
-        slower = f". Per unit of work, it is {units.digits(factor.value)} times as slow as {small.label}"
-    return Finding(
-        code=CODE,
-        cause="size of the memory",
-        severity="warning",
-        title=f"Memory swapping: {figure.label} waits for {units.digits(swapping.per_s)} pages a second from disk"
-        f"{slower}{more}",
-        where={"layer": "node", "benchmark": figure.benchmark, "ranks": figure.ranks, "cases": count},
-        evidence=[
-            *run.evidence(*([knee[0]] if knee else []), figure),
-            Evidence(what="major page faults in all measurements of the case", value=swapping.faults),
-            Evidence(what="duration of these measurements", value=swapping.duration_s, unit="s"),
-            *(
-                Evidence(what=f"memory of {host.name}", value=host.memory_bytes, unit="B")
-                for host in run.machine.hosts[:1]
-            ),
-        ],
-        advice=(
-            "The working set is larger than the free memory. End other programs, raise the limit of the "
-            "batch job or control group (`memory.max`), or use smaller sizes or more hosts. Speedups relative to "
-            "this case are too high."
-        ),
-        lost=None if knee is None else max(0.0, 1 - 1 / knee[1].value),
-    )

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 
 VARIABLES = {"OpenBLAS": "OPENBLAS_NUM_THREADS", "MKL": "MKL_NUM_THREADS", "BLIS": "BLIS_NUM_THREADS"}
@@ -11,7 +11,7 @@ LIBRARIES = {"blas", "lapack", "scalapack"}
 """Requirements of benchmarks that spend their time in the BLAS."""
 
 
-def find(run: Run) -> list[Finding]:
+def find(run: Run) -> Found:
     """Find the host with the most BLAS threads per processor.
 
     More ranks than processors have their own finding (`oversubscription`).
@@ -36,25 +36,23 @@ def find(run: Run) -> list[Finding]:
             here = (processes * threads / room, host, processes, room)
             worst = max(worst, here) if worst else here
     if threads == 1 or worst is None:
-        return []
+        return
     _, host, processes, room = worst
-    return [
-        Finding(
-            code="threads-over-cores",
-            severity="warning",
-            title=(
-                f"{processes} ranks with {threads} threads each ({name}) shared {room} processors of {host} "
-                f"in {len(cases)} cases of linear algebra"
-            ),
-            where={"host": host, "layer": "node", "ranks": processes},
-            evidence=[
-                Evidence(what=name, value=threads),
-                Evidence(what=f"ranks on {host}", value=processes),
-                Evidence(what=f"processors usable on {host}", value=room),
-            ],
-            advice=(
-                f"Threads that wait for a core delay all other threads of their rank. Set {name} to "
-                f"{max(1, room // processes)}, or use fewer ranks on a host."
-            ),
-        )
-    ]
+    yield Finding(
+        code="threads-over-cores",
+        severity="warning",
+        title=(
+            f"{processes} ranks with {threads} threads each ({name}) shared {room} processors of {host} "
+            f"in {len(cases)} cases of linear algebra"
+        ),
+        where={"host": host, "layer": "node", "ranks": processes},
+        evidence=[
+            Evidence(what=name, value=threads),
+            Evidence(what=f"ranks on {host}", value=processes),
+            Evidence(what=f"processors usable on {host}", value=room),
+        ],
+        advice=(
+            f"Threads that wait for a core delay all other threads of their rank. Set {name} to "
+            f"{max(1, room // processes)}, or use fewer ranks on a host."
+        ),
+    )

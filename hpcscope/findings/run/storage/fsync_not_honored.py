@@ -1,7 +1,7 @@
 """A flush costs nothing: the data are not on the storage when fsync returns."""
 
 from hpcscope import units
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import written
 from hpcscope.findings.run.storage.file_cases import pairs, rates, where, writes
@@ -14,7 +14,7 @@ SHARE_OF_TIME = 0.01
 """A flush that takes less than this fraction of the time has written nothing."""
 
 
-def find(run: Run) -> list[Finding]:
+def find(run: Run) -> Found:
     """Find the largest flushed write that, at 95 % confidence, took no longer than without a flush."""
     flushes = {case.key: case for case in rates(run, SYNC)}
     found = []
@@ -27,25 +27,23 @@ def find(run: Run) -> list[Finding]:
         if (kept.low or 0.0) > FREE and (flush.median or 0.0) < SHARE_OF_TIME * seconds:
             found.append((flushed, buffered, flush))
     if not found:
-        return []
+        return
     flushed, buffered, flush = max(found, key=lambda each: each[0].work.bytes if each[0].work else 0.0)
-    return [
-        Finding(
-            code="fsync-not-honored",
-            severity="warning",
-            title=(
-                f"{flushed.label}: a flush takes {units.quantity(flush.median, 's')}; {written(flushed)} with a "
-                f"flush, {written(buffered)} without"
-            ),
-            where=where(flushed),
-            evidence=[
-                *run.evidence(flushed, buffered),
-                Evidence(what="time of the flush", value=flush.median or 0.0, unit="s"),
-            ],
-            advice=(
-                "The file system is in memory, ignores fsync (an option such as nobarrier, sync=disabled or "
-                "libeatmydata), or has a cache that survives a power failure. Find out which is the case. If "
-                "fsync is ignored, write rates describe the cache."
-            ),
-        )
-    ]
+    yield Finding(
+        code="fsync-not-honored",
+        severity="warning",
+        title=(
+            f"{flushed.label}: a flush takes {units.quantity(flush.median, 's')}; {written(flushed)} with a "
+            f"flush, {written(buffered)} without"
+        ),
+        where=where(flushed),
+        evidence=[
+            *run.evidence(flushed, buffered),
+            Evidence(what="time of the flush", value=flush.median or 0.0, unit="s"),
+        ],
+        advice=(
+            "The file system is in memory, ignores fsync (an option such as nobarrier, sync=disabled or "
+            "libeatmydata), or has a cache that survives a power failure. Find out which is the case. If "
+            "fsync is ignored, write rates describe the cache."
+        ),
+    )
