@@ -18,18 +18,14 @@ def find(facts: CampaignFacts) -> list[Finding]:
     """
     pairs = facts.analysis.comparisons
     fixed = [layout for layout in pairs if layout.fixed == "processes"]
-    findings = [
-        _finding(layout, facts.head.lab)
-        for layout in fixed
-        if layout.slowdown.low and layout.slowdown.low > 0 and (layout.slowdown.value >= LEAST)
-    ]
+    findings = [_finding(layout, facts.head.lab) for layout in fixed if _matters(layout.slowdown)]
     if fixed or facts.head.lab:
         return findings
-    return [_filling(layout) for layout in pairs if _inflates(layout)]
+    return [_filling(layout) for layout in pairs if _matters(layout.inflation)]
 
 
-def _inflates(layout: LayoutComparison) -> bool:
-    return layout.inflation.low is not None and layout.inflation.low > 0 and layout.inflation.value >= LEAST
+def _matters(increase: Estimate) -> bool:
+    return increase.low is not None and increase.low > 0 and increase.value >= LEAST
 
 
 def _filling(layout: LayoutComparison) -> Finding:
@@ -43,8 +39,8 @@ def _filling(layout: LayoutComparison) -> Finding:
         ),
         where={"layer": "node", "ranks": layout.packed.ranks},
         evidence=[
-            *_share("computation of all ranks, packed / spread - 1", layout.inflation),
-            *_share("fraction of the time in which ranks had no core", layout.off_processor),
+            _share("computation of all ranks, packed / spread - 1", layout.inflation),
+            _share("fraction of the time in which ranks had no core", layout.off_processor),
         ],
         advice=(
             "Ranks waited for a core because other processes ran: the increase does not measure memory contention."
@@ -69,10 +65,10 @@ def _finding(layout: LayoutComparison, lab: str) -> Finding:
         ),
         where={"layer": "node" if layout.mostly == "computation" else "network", "ranks": layout.packed.ranks},
         evidence=[
-            *_share("time packed / time spread - 1", layout.slowdown),
-            *_share("slowdown due to computation", layout.by_computation),
-            *_share("slowdown due to communication", layout.by_communication),
-            *_share("slowdown due to waiting for a core", layout.off_processor),
+            _share("time packed / time spread - 1", layout.slowdown),
+            _share("slowdown due to computation", layout.by_computation),
+            _share("slowdown due to communication", layout.by_communication),
+            _share("slowdown due to waiting for a core", layout.off_processor),
             Evidence(what=layout.packed.words, value=layout.packed.wall_s.value, unit="s"),
             Evidence(what=layout.spread.words, value=layout.spread.wall_s.value, unit="s"),
         ],
@@ -106,10 +102,7 @@ def _cause(layout: LayoutComparison, waits: bool, lab: str) -> tuple[str, str]:
     )
 
 
-def _share(what: str, estimate: Estimate) -> list[Evidence]:
-    evidence = [Evidence(what=what, value=estimate.value)]
-    if estimate.low is not None and estimate.high is not None:
-        evidence[0] = Evidence(
-            what=f"{what} [{units.share(estimate.low)}, {units.share(estimate.high)}]", value=estimate.value
-        )
-    return evidence
+def _share(what: str, estimate: Estimate) -> Evidence:
+    known = estimate.low is not None and estimate.high is not None
+    interval = f" [{units.share(estimate.low)}, {units.share(estimate.high)}]" if known else ""
+    return Evidence(what=what + interval, value=estimate.value)

@@ -38,6 +38,7 @@ def _saved_s(routine: RoutineComparison) -> float:
 
 def _slow(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
     beyond = "in excess of the benchmark's time" if routine.pairwise else "avoidable"
+    bounds = {"at least": routine.waiting_s, "at most": routine.waiting_most_s}
     return Finding(
         code="below-the-machine",
         severity="warning",
@@ -53,16 +54,7 @@ def _slow(facts: ProfileFacts, routine: RoutineComparison) -> Finding:
             Evidence(what=f"{routine.benchmark} on {routine.ranks} ranks", value=routine.machine_s, unit="s"),
             Evidence(what="calls, all ranks", value=routine.calls),
             Evidence(what="excess over the benchmark's time, all ranks", value=routine.avoidable_s, unit="s"),
-            *(
-                [Evidence(what="waiting, at least", value=routine.waiting_s, unit="s")]
-                if routine.waiting_s
-                else []
-            ),
-            *(
-                [Evidence(what="waiting, at most", value=routine.waiting_most_s, unit="s")]
-                if routine.waiting_most_s
-                else []
-            ),
+            *(Evidence(what=f"waiting, {end}", value=bound, unit="s") for end, bound in bounds.items() if bound),
         ],
         advice=_advice(routine),
         lost=_beyond_s(routine) / facts.total_s,

@@ -24,7 +24,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
 def _finding(state: str, routine: str, processes: list[ProfiledProcess]) -> Finding:
     ranks = ", ".join(str(process.rank) for process in processes[:8]) + (", ..." if len(processes) > 8 else "")
     who = f"Rank {ranks}" if len(processes) == 1 else f"{len(processes)} ranks (ranks {ranks})"
-    usages = [process.usage for process in processes if process.usage is not None]
+    memory = [process.usage.resident_bytes for process in processes if process.usage is not None]
     codes = sorted({process.abort_code for process in processes if process.abort_code is not None})
     return Finding(
         code="unfinished-process",
@@ -36,23 +36,15 @@ def _finding(state: str, routine: str, processes: list[ProfiledProcess]) -> Find
             "ranks": ranks,
             "hosts": ", ".join(sorted({process.host for process in processes})),
             "layer": "process",
-        }
-        | {"state": state}
-        | ({"routine": routine} if routine else {}),
+            "state": state,
+            **({"routine": routine} if routine else {}),
+        },
         evidence=[
             *(Evidence(what="code of MPI_Abort", value=code) for code in codes),
             Evidence(
                 what="last heartbeat after MPI_Init", value=max(process.wall_s for process in processes), unit="s"
             ),
-            *(
-                [
-                    Evidence(
-                        what="memory at that time", value=max(usage.resident_bytes for usage in usages), unit="B"
-                    )
-                ]
-                if usages
-                else []
-            ),
+            *([Evidence(what="memory at that time", value=max(memory), unit="B")] if memory else []),
         ],
         advice=(
             "Check the messages of the program and the kernel (`dmesg`: out of memory, segmentation fault). "

@@ -42,6 +42,14 @@ def _no_slower(left: str, right: str, then: str | None = None, gathered: str = "
     return pairs
 
 
+def _routine(
+    name: str, left: str, right: str, then: str | None = None, gathered: str = "", words: str = ""
+) -> Guideline:
+    """Return the guideline that a routine is no slower than others; `words` names them if they do not suffice."""
+    others = words or (f"{right} followed by {then}" if then else right)
+    return Guideline(name, left, others, _no_slower(left, right, then, gathered))
+
+
 def _counterpart(case: Summary, others: list[Summary], many: bool) -> Summary | None:
     wanted = size(case) * (case.ranks if many else 1)
     fitting = [
@@ -74,48 +82,16 @@ def _calls(left: str, right: str) -> Pairs:
 
 
 COLLECTIVE_GUIDELINES = [
-    Guideline(
-        "allreduce",
-        "MPI_Allreduce",
-        "MPI_Reduce followed by MPI_Bcast",
-        _no_slower("MPI_Allreduce", "MPI_Reduce", "MPI_Bcast"),
-    ),
-    Guideline("reduce", "MPI_Reduce", "MPI_Allreduce", _no_slower("MPI_Reduce", "MPI_Allreduce")),
-    Guideline("reduce by scan", "MPI_Reduce", "MPI_Scan", _no_slower("MPI_Reduce", "MPI_Scan")),
-    Guideline(
-        "allgather",
-        "MPI_Allgather",
-        "MPI_Gather followed by MPI_Bcast",
-        _no_slower("MPI_Allgather", "MPI_Gather", "MPI_Bcast", gathered="MPI_Bcast"),
-    ),
-    Guideline("gather", "MPI_Gather", "MPI_Allgather", _no_slower("MPI_Gather", "MPI_Allgather")),
-    Guideline(
-        "scatter",
-        "MPI_Scatter",
-        "MPI_Bcast of all blocks",
-        _no_slower("MPI_Scatter", "MPI_Bcast", gathered="MPI_Bcast"),
-    ),
-    Guideline(
-        "allgather by all-to-all", "MPI_Allgather", "MPI_Alltoall", _no_slower("MPI_Allgather", "MPI_Alltoall")
-    ),
-    Guideline(
-        "reduce-scatter",
-        "MPI_Reduce_scatter_block",
-        "MPI_Reduce followed by MPI_Scatter",
-        _no_slower("MPI_Reduce_scatter_block", "MPI_Reduce", "MPI_Scatter", gathered="MPI_Reduce"),
-    ),
-    Guideline(
-        "barrier by allreduce",
-        "MPI_Barrier",
-        "the smallest MPI_Allreduce",
-        _no_slower("MPI_Barrier", "MPI_Allreduce"),
-    ),
-    Guideline(
-        "scan",
-        "MPI_Scan",
-        "MPI_Exscan followed by MPI_Reduce_local",
-        _no_slower("MPI_Scan", "MPI_Exscan", "MPI_Reduce_local"),
-    ),
+    _routine("allreduce", "MPI_Allreduce", "MPI_Reduce", "MPI_Bcast"),
+    _routine("reduce", "MPI_Reduce", "MPI_Allreduce"),
+    _routine("reduce by scan", "MPI_Reduce", "MPI_Scan"),
+    _routine("allgather", "MPI_Allgather", "MPI_Gather", "MPI_Bcast", gathered="MPI_Bcast"),
+    _routine("gather", "MPI_Gather", "MPI_Allgather"),
+    _routine("scatter", "MPI_Scatter", "MPI_Bcast", gathered="MPI_Bcast", words="MPI_Bcast of all blocks"),
+    _routine("allgather by all-to-all", "MPI_Allgather", "MPI_Alltoall"),
+    _routine("reduce-scatter", "MPI_Reduce_scatter_block", "MPI_Reduce", "MPI_Scatter", gathered="MPI_Reduce"),
+    _routine("barrier by allreduce", "MPI_Barrier", "MPI_Allreduce", words="the smallest MPI_Allreduce"),
+    _routine("scan", "MPI_Scan", "MPI_Exscan", "MPI_Reduce_local"),
     Guideline("equal blocks", "a collective of equal blocks", "its v variant", _equal_against_variable),
     Guideline("blocking", "a blocking call", "the nonblocking call and a wait", _calls("blocking", "nonblocking")),
     Guideline(

@@ -4,7 +4,6 @@ from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.two_hosts import upper
-from hpcscope.statistics.summary import Summary
 
 METRIC = "fairness"
 FAIR = 0.8
