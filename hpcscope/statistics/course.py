@@ -20,6 +20,7 @@ from hpcscope.samples.samples import Booleans, CaseSamples, Floats, Integers, Sa
 from hpcscope.statistics.definitions import series_of, times_under
 from hpcscope.statistics.dependence import lag_one
 from hpcscope.statistics.distributions import normal_cdf
+from hpcscope.statistics.order_statistics import group_medians
 from hpcscope.strict import Strict, Unix
 
 FEWEST_VISITS = 3
@@ -239,17 +240,12 @@ def _level(case: CaseSamples) -> float | None:
 def _launch_dependence(levels: _Levels) -> tuple[float | None, bool]:
     """Return the rank correlation of the levels of successive launches, and whether it is significant."""
     by_launch: dict[int, list[float]] = defaultdict(list)
-    for launch, level in zip(levels.launch.tolist(), _relative_to_case(levels).tolist(), strict=True):
+    relative = levels.log_time - group_medians(levels.log_time, levels.case)[levels.case]
+    for launch, level in zip(levels.launch.tolist(), relative.tolist(), strict=True):
         by_launch[launch].append(level)
     series = np.array([np.median(by_launch[launch]) for launch in sorted(by_launch)])
     found = lag_one(series)
     return (None, False) if found is None else (found[0], normal_cdf(-found[1]) < ALIKE)
-
-
-def _relative_to_case(levels: _Levels) -> Floats:
-    typical = _medians(levels.log_time, levels.case)
-    relative: Floats = levels.log_time - typical[levels.case]
-    return relative
 
 
 def _states(levels: _Levels, fewest: int, most: int) -> tuple[list[State], list[Period], list[Moment]]:
@@ -262,7 +258,7 @@ def _states(levels: _Levels, fewest: int, most: int) -> tuple[list[State], list[
     course = _course(levels, bins)
     noise = max(1.4826 * float(np.median(np.abs(np.diff(course)))) / 2**0.5, 1e-4)
     segment = _segments(course, PENALTY * noise**2 * float(np.log(course.size)))
-    heights = _medians(course, segment)[segment]
+    heights = group_medians(course, segment)[segment]
     slow = _slower(heights)
     begin, end = float(levels.unix_s[0]), float(levels.unix_s[-1])
     step = float(np.median(heights[slow]) - np.median(heights[~slow])) if slow.any() else 0.0
@@ -279,7 +275,7 @@ def _states(levels: _Levels, fewest: int, most: int) -> tuple[list[State], list[
 
 def _moments(unix_s: Floats, bins: Integers, course: Floats) -> list[Moment]:
     begin = float(unix_s[0])
-    after_s = _medians(unix_s - begin, bins)
+    after_s = group_medians(unix_s - begin, bins)
     return [
         Moment(unix_s=begin + after, factor=float(np.exp(level)))
         for after, level in zip(after_s.tolist(), course.tolist(), strict=True)
@@ -295,7 +291,7 @@ def _course(levels: _Levels, bins: Integers) -> Floats:
     """
     course = np.zeros(int(bins[-1]) + 1)
     for round_ in range(2 * ROUNDS):
-        middle = _means if round_ < ROUNDS else _medians
+        middle = _means if round_ < ROUNDS else group_medians
         cases = middle(levels.log_time - course[bins], levels.case)
         course = middle(levels.log_time - cases[levels.case], bins)
         course -= np.median(course)
@@ -306,17 +302,6 @@ def _means(values: Floats, group: Integers) -> Floats:
     sizes = np.maximum(np.bincount(group), 1)
     means: Floats = np.bincount(group, weights=values) / sizes
     return means
-
-
-def _medians(values: Floats, group: Integers) -> Floats:
-    """Return the median of each group of values; 0 for a group without values."""
-    sizes = np.bincount(group)
-    ordered = values[np.lexsort((values, group))]
-    begins = (np.cumsum(sizes) - sizes)[sizes > 0]
-    counts = sizes[sizes > 0]
-    medians = np.zeros(sizes.size)
-    medians[sizes > 0] = (ordered[begins + (counts - 1) // 2] + ordered[begins + counts // 2]) / 2
-    return medians
 
 
 def _segments(values: Floats, penalty: float) -> Integers:

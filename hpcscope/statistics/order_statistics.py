@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from hpcscope.samples.samples import Floats
+from hpcscope.samples.samples import Floats, Integers
 from hpcscope.statistics.distributions import (
     binomial_cdf,
     binomial_quantile,
@@ -66,6 +66,20 @@ def median_estimate(values: Floats) -> Estimate:
     interval = median_interval(values)
     ends = {"low": interval.low, "high": interval.high} if interval and interval.coverage >= CONFIDENCE else {}
     return Estimate(value=float(np.median(values)), **ends)
+
+
+def group_medians(values: Floats, group: Integers, count: int = 0, without: float = 0.0) -> Floats:
+    """Return the median of each of at least `count` groups; `without` for a group without values.
+
+    `group`: the number of each value's group, from 0.
+    """
+    sizes = np.bincount(group, minlength=count)
+    ordered = values[np.lexsort((values, group))]
+    begins = (np.cumsum(sizes) - sizes)[sizes > 0]
+    counts = sizes[sizes > 0]
+    medians = np.full(sizes.size, without)
+    medians[sizes > 0] = (ordered[begins + (counts - 1) // 2] + ordered[begins + counts // 2]) / 2
+    return medians
 
 
 def quantiles(values: Floats, probabilities: list[float]) -> list[float]:

@@ -84,10 +84,14 @@ def _certain(excess: Floats, tests: int) -> bool:
 
 
 def _outlier(members: tuple[int, ...], excess: Floats) -> Outlier:
-    margin = student_quantile(0.975, excess.size - 1) * float(excess.std(ddof=1)) / np.sqrt(excess.size)
-    middle = float(excess.mean())
-    low, typical, high = (float(np.expm1(value)) for value in (middle - margin, middle, middle + margin))
-    return Outlier(members, Estimate(value=typical, low=low, high=high))
+    return Outlier(members, excess_estimate(float(excess.mean()), excess))
+
+
+def excess_estimate(excess: float, each: Floats) -> Estimate:
+    """Return a relative excess with its interval, from its logarithm over all launches and in each."""
+    margin = student_quantile(0.975, each.size - 1) * float(each.std(ddof=1)) / np.sqrt(each.size)
+    low, typical, high = (float(np.expm1(value)) for value in (excess - margin, excess, excess + margin))
+    return Estimate(value=typical, low=low, high=high)
 
 
 def _polish(logs: Floats) -> tuple[Floats, Floats]:

@@ -39,20 +39,14 @@ def name_breaks(
     variables, which the library does not report.
     """
     return [
-        fit.model_copy(
-            update={
-                "breakpoints": [_named(fit, point, launches, environment, catalog) for point in fit.breakpoints]
-            }
-        )
+        _named(fit, launches, environment, catalog)
         if fit.breakpoints and catalog[fit.subject.benchmark].level == "mpi"
         else fit
         for fit in fits
     ]
 
 
-def _named(
-    fit: Fit, point: Breakpoint, launches: list[LaunchRecord], environment: Mapping[str, str], catalog: Catalog
-) -> Breakpoint:
+def _named(fit: Fit, launches: list[LaunchRecord], environment: Mapping[str, str], catalog: Catalog) -> Fit:
     subject = fit.subject
     same = [launch for launch in launches if launch.batch == subject.batch]
     sizes = {**_agreed(same), **_of_ucx(environment)}
@@ -63,10 +57,16 @@ def _named(
         (rank, name, value)
         for name, value in sizes.items()
         if (rank := _rank(name, collective, subject.transport, between_hosts)) is not None
-        and _switches(value, point, blocks if rank == 0 else 1)
     ]
-    settings = [LibrarySetting(name=name, value=value) for _, name, value in sorted(ranked)]
-    return point.model_copy(update={"settings": _without_synonyms(settings)[:MOST_NAMES]})
+
+    def settings(point: Breakpoint) -> list[LibrarySetting]:
+        return [
+            LibrarySetting(name=name, value=value)
+            for rank, name, value in sorted(ranked)
+            if _switches(value, point, blocks if rank == 0 else 1)
+        ]
+
+    return fit.with_settings(lambda point: _without_synonyms(settings(point))[:MOST_NAMES])
 
 
 def _collective(benchmark: Benchmark) -> str:

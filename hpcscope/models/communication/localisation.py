@@ -21,10 +21,12 @@ from hpcscope.models.communication.decomposition import (
     ROUNDS,
     SMALLEST_EXCESS,
     THRESHOLD,
+    excess_estimate,
 )
 from hpcscope.samples.samples import Booleans, Floats, Integers
-from hpcscope.statistics.distributions import normal_quantile, student_quantile
+from hpcscope.statistics.distributions import normal_quantile
 from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.order_statistics import group_medians
 
 KINDS = 5
 """Hosts, switches, groups of switches, rails and pairs: these kinds share one false-alarm rate."""
@@ -183,19 +185,6 @@ def _effects(pairs: Pairs, logs: Floats) -> Floats:
     return effects
 
 
-def _medians(values: Floats, keys: Integers, count: int) -> Floats:
-    """Return the median of the values of each key; NaN for a key without values."""
-    ordered = values[np.lexsort((values, keys))]
-    sizes = np.bincount(keys, minlength=count)
-    begins = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    some = sizes > 0
-    result = np.full(count, np.nan)
-    low = begins[some] + (sizes[some] - 1) // 2
-    high = begins[some] + sizes[some] // 2
-    result[some] = (ordered[low] + ordered[high]) / 2
-    return result
-
-
 def _groups(own: Floats, launches: Floats, labels: Integers, seen: Integers) -> tuple[list[Found], Floats, Floats]:
     """Return the slow groups, and the effect of its group on each endpoint, over all launches and in each."""
     count = int(labels.max(initial=-1)) + 1
@@ -205,7 +194,7 @@ def _groups(own: Floats, launches: Floats, labels: Integers, seen: Integers) -> 
 
     def middles(values: Floats) -> Floats:
         order = np.argsort(labels[inside], kind="stable")
-        found = _medians(values[inside][order], labels[inside][order], count)
+        found = group_medians(values[inside][order], labels[inside][order], count, np.nan)
         return np.where(judged, found, np.nan)
 
     none: tuple[list[Found], Floats, Floats] = [], np.zeros_like(own), np.zeros_like(launches)
@@ -239,7 +228,7 @@ def _paths(pairs: Pairs, labels: Integers, rest: Floats, rests: Floats, explaine
     order = np.argsort(numbers, kind="stable")
 
     def middles(values: Floats) -> Floats:
-        return _medians(values[joined][order], numbers[order], len(known))
+        return group_medians(values[joined][order], numbers[order], len(known), np.nan)
 
     error = _spread(rest) * np.where(sizes > 2, MEDIAN_ERROR, 1.0) / np.sqrt(sizes)
     enough = sizes >= FEWEST_ON_A_PATH
@@ -300,18 +289,12 @@ def _outliers(
     locations = [
         Found(
             (int(candidates[place]),),
-            _estimate(among[place] - middle, each[:, place]),
+            excess_estimate(among[place] - middle, each[:, place]),
             int(pairs[candidates[place]]),
         )
         for place in chosen.tolist()
     ]
     return sorted(locations, key=lambda location: -location.excess.value)
-
-
-def _estimate(excess: float, each: Floats) -> Estimate:
-    margin = student_quantile(0.975, each.size - 1) * float(each.std(ddof=1)) / np.sqrt(each.size)
-    low, typical, high = (float(np.expm1(value)) for value in (excess - margin, excess, excess + margin))
-    return Estimate(value=typical, low=low, high=high)
 
 
 def _spread(values: Floats) -> float:

@@ -88,18 +88,8 @@ def _intercept(part: Curve, whole: Curve, up_to: float, name: str) -> FittedPara
 
 def _at(curve: Curve, points: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Curve:
     """Return the curve at some of its points."""
-    return replace(
-        curve,
-        swept=curve.swept[points],
-        ranks=curve.ranks[points],
-        flops=curve.flops[points],
-        time_s=curve.time_s[points],
-        measured_s=curve.measured_s[points],
-        low_s=curve.low_s[points],
-        high_s=curve.high_s[points],
-        sigma_s=curve.sigma_s[points],
-        launches_s=None if curve.launches_s is None else curve.launches_s[points],
-    )
+    arrays = {name: value[points] for name, value in vars(curve).items() if isinstance(value, np.ndarray)}
+    return replace(curve, **arrays)
 
 
 def _way_not_told(parameter: FittedParameter) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hpcscope.catalog.catalog import Catalog
 from hpcscope.machine.machine import Link, Machine
-from hpcscope.models.fitting.fit import Breakpoint, Fit, LibrarySetting
+from hpcscope.models.fitting.fit import Fit, LibrarySetting
 from hpcscope.models.ladder.limits import MEASURED, TCP_IP
 from hpcscope.models.ladder.paths import link_between
 from hpcscope.samples.records import LaunchRecord
@@ -17,25 +17,21 @@ IN_MEMORY = ("shm", "cma", "unix")
 def name_steps(fits: list[Fit], launches: list[LaunchRecord], machine: Machine, catalog: Catalog) -> list[Fit]:
     """Name, at each break of a network benchmark's fit, what is full there: a segment, a frame or a page."""
     return [
-        fit.model_copy(
-            update={"breakpoints": [_named(fit, point, launches, machine) for point in fit.breakpoints]}
-        )
+        _named(fit, launches, machine)
         if fit.breakpoints and catalog[fit.subject.benchmark].level == "network"
         else fit
         for fit in fits
     ]
 
 
-def _named(fit: Fit, point: Breakpoint, launches: list[LaunchRecord], machine: Machine) -> Breakpoint:
+def _named(fit: Fit, launches: list[LaunchRecord], machine: Machine) -> Fit:
     protocol = str(fit.subject.parameters.get("protocol", "tcp"))
     same = [launch for launch in launches if launch.batch == fit.subject.batch]
     inside = all(len({process.host for process in launch.processes}) == 1 for launch in same)
-    settings = [
-        step
-        for step in _steps(protocol, _link(machine, inside))
-        if point.last_before <= step.value < point.first_after
-    ]
-    return point.model_copy(update={"settings": settings})
+    steps = list(_steps(protocol, _link(machine, inside)))
+    return fit.with_settings(
+        lambda point: [step for step in steps if point.last_before <= step.value < point.first_after]
+    )
 
 
 def _link(machine: Machine, inside: bool) -> Link | None:

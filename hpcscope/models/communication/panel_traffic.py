@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpcscope.catalog.benchmark import Value
+from hpcscope.catalog.ranks import grid_extents
 from hpcscope.samples.samples import Floats
 from hpcscope.topology.topology import Topology
 
@@ -63,22 +64,15 @@ class Product:
 
 def product_of(benchmark: str, parameters: Mapping[str, Value], ranks: int) -> Product:
     """Return the product of a case; without a requested grid, the native program's choice."""
-    rows, columns = (int(parameters[name]) for name in ("grid_rows", "grid_columns"))
-    if not rows:
-        rows = ranks // columns if columns else squarest(ranks)
+    rows, columns = grid_extents(parameters, ranks)
     return Product(
         n=int(parameters["n"]),
         block=min(int(parameters["block"]), int(parameters["n"])),
         value_bytes=BYTES[str(parameters.get("precision", "double"))],
         # The PBLAS pass panels on in rings, as the byte counters of a lab's trunks showed (ScaLAPACK 2.2).
         broadcast="ring" if benchmark == PDGEMM else str(parameters["broadcast"]),
-        grid=Grid(rows, ranks // rows, str(parameters["grid_order"])),
+        grid=Grid(rows, columns, str(parameters["grid_order"])),
     )
-
-
-def squarest(ranks: int) -> int:
-    """Return the rows of the grid nearest to a square, never more than its columns."""
-    return max(rows for rows in range(1, int(ranks**0.5) + 1) if ranks % rows == 0)
 
 
 def grids(ranks: int) -> Iterator[Grid]:

@@ -1,5 +1,8 @@
 """Fitted models: parameters with intervals, range of validity, residuals, and why they were chosen or rejected."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from typing import Literal
 
 from hpcscope.plan.case import Case
@@ -101,6 +104,11 @@ class Fit(Strict):
     chosen: bool
     reason: str
     """Why the data chose the model, or why it was rejected."""
+
+    def with_settings(self, settings: Callable[[Breakpoint], list[LibrarySetting]]) -> Fit:
+        """Return the fit with what switches, or is full, at each of its breaks."""
+        named = [point.model_copy(update={"settings": settings(point)}) for point in self.breakpoints]
+        return self.model_copy(update={"breakpoints": named})
 
 
 class NotFitted(Strict):

@@ -160,12 +160,10 @@ def _speedup(group: list[Summary], times: list[Summary], measurements: Measureme
 
 def _fastest(group: Sequence[Summary]) -> list[Summary]:
     """Return the fastest grid for each number of ranks."""
-    by_ranks: dict[int, Summary] = {}
-    for case in group:
-        known = by_ranks.get(case.ranks)
-        if known is None or case.estimate.value < known.estimate.value:
-            by_ranks[case.ranks] = case
-    return [by_ranks[ranks] for ranks in sorted(by_ranks)]
+    return [
+        min((case for case in group if case.ranks == ranks), key=lambda case: case.estimate.value)
+        for ranks in sorted({case.ranks for case in group})
+    ]
 
 
 def _point(
