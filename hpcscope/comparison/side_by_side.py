@@ -44,10 +44,13 @@ class SideBySide(Strict):
 class Row:
     """One metric of one case in all runs."""
 
-    baseline: float | None
-    """The baseline's median; None if it has none."""
     runs: list[ComparedCase | None]
     """The case as compared with the baseline, by run; None for the baseline, and if neither has the case."""
+
+    @property
+    def baseline(self) -> float | None:
+        """The baseline's median; None if it has none."""
+        return self.case.a_median
 
     @property
     def case(self) -> ComparedCase:
@@ -92,11 +95,7 @@ def rows(side: SideBySide) -> list[Row]:
         for comparison in side.against_baseline
     ]
     keys = dict.fromkeys(key for cases in by_run for key in cases)
-    return sorted((_row([cases.get(key) for cases in by_run]) for key in keys), key=_worst_first)
-
-
-def _row(runs: list[ComparedCase | None]) -> Row:
-    return Row(next((case.a_median for case in runs if case is not None), None), runs)
+    return sorted((Row([cases.get(key) for cases in by_run]) for key in keys), key=_worst_first)
 
 
 def _worst_first(row: Row) -> tuple[int, float, str, str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hpcscope.comparison.comparison import StateChange
 from hpcscope.samples.samples import Integers
-from hpcscope.statistics.course import Course, Measure, State
+from hpcscope.statistics.course import Course
 from hpcscope.statistics.figures import STATES_DIFFER
 from hpcscope.statistics.summary import Summary
 
@@ -23,21 +23,16 @@ def change(a: Course, b: Course, messages_differ: bool = False) -> StateChange |
     """
     if not (a.states and b.states):
         return None
-    longest = [max(course.states, key=lambda state: state.share) for course in (a, b)]
-    ratios = _ratios(*longest)
-    sentinel = {name: ratio for name, ratio in ratios.items() if name != "ping-pong" or not messages_differ}
+    in_a, in_b = (max(course.states, key=lambda state: state.share).sentinel_s for course in (a, b))
+    sentinel = {
+        measure: in_b[measure] / seconds
+        for measure, seconds in in_a.items()
+        if measure in in_b and (measure != "ping-pong" or not messages_differ)
+    }
     differ = any(abs(np.log(ratio)) > np.log(STATES_DIFFER) for ratio in sentinel.values())
     if len(a.states) == len(b.states) == 1 and not differ:
         return None
     return StateChange(a=a.states, b=b.states, sentinel=sentinel)
-
-
-def _ratios(a: State, b: State) -> dict[Measure, float]:
-    return {
-        measure: b.sentinel_s[measure] / seconds
-        for measure, seconds in a.sentinel_s.items()
-        if measure in b.sentinel_s
-    }
 
 
 def of_launches(a: Summary, b: Summary) -> tuple[Integers, Integers]:

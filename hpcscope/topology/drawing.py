@@ -5,26 +5,23 @@ from collections.abc import Iterator, Sequence
 from hpcscope import units
 from hpcscope.names import host_ranges
 from hpcscope.topology.discovery import Discovery
-from hpcscope.topology.topology import Group, Topology
+from hpcscope.topology.topology import Group, HostException, InsideHost, Topology
 
 
 def text(topology: Topology, ascii_only: bool = False) -> str:
     """Return the tree, its exceptions, and the values inside a host, one per line."""
     lines = list(_branch(topology, topology.root, "", ascii_only))
-    for host_exception in topology.exception:
-        rate, latency = (
-            units.quantity(host_exception.bandwidth_bytes_per_s, "B/s"),
-            units.quantity(host_exception.latency_s, "s"),
-        )
-        lines.append(
-            f"exception: {host_exception.host} of {topology.group_of[host_exception.host].name}: {rate}, {latency}"
-        )
+    for slow in topology.exception:
+        lines.append(f"exception: {slow.host} of {topology.group_of[slow.host].name}: {_values(slow)}")
     if topology.host:
-        rate = units.quantity(topology.host.bandwidth_bytes_per_s, "B/s")
-        lines.append(f"inside a host: {rate}, {units.quantity(topology.host.latency_s, 's')}")
+        lines.append(f"inside a host: {_values(topology.host)}")
     if topology.origin != "measured":
         lines.append(f"origin: {topology.origin}")
     return "\n".join(lines)
+
+
+def _values(of: HostException | InsideHost) -> str:
+    return f"{units.quantity(of.bandwidth_bytes_per_s, 'B/s')}, {units.quantity(of.latency_s, 's')}"
 
 
 def cost(discovery: Discovery) -> str:

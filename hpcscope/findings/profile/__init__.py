@@ -10,6 +10,8 @@ from hpcscope.programs.profiles.records import Calls, Merged, Usage
 
 SHORTEST_S = 0.02
 """Shortest program whose time is judged: a few time slices of the scheduler."""
+WORTH = 0.05
+"""Least fraction of all time that most kinds report."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,10 @@ class ProfileFacts:
     def long_enough(self) -> bool:
         """Whether the program ran long enough for fractions of its time to be meaningful."""
         return self.merged.wall_s >= SHORTEST_S
+
+    def worth(self, time_s: float) -> bool:
+        """Return whether a time of all ranks is large enough to be reported."""
+        return time_s >= WORTH * self.total_s
 
     @property
     def usages(self) -> list[Usage]:

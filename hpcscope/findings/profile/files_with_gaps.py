@@ -6,8 +6,6 @@ from hpcscope.findings.profile import ProfileFacts
 
 MOST = 0.5
 """Least fraction of the reads and writes of a file that are independent and go through a view with gaps."""
-WORTH = 0.05
-"""Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> Found:
@@ -23,7 +21,7 @@ def find(facts: ProfileFacts) -> Found:
         if file.transfers and max(0, file.file_gaps - file.collective) >= MOST * file.transfers
     ]
     time_s = sum(file.transfer_s for file in uses)
-    if not uses or time_s < WORTH * facts.total_s:
+    if not uses or not facts.worth(time_s):
         return
     paths = {file.path for file in uses}
     inside = [file for file in facts.merged.files if file.layer == "inside mpi-io" and file.path in paths]

@@ -9,8 +9,6 @@ from hpcscope.programs.profiles.records import ProfiledProcess
 
 APART = 0.6
 """One rank is late if even the second-last rank waits for at least this fraction of the typical waiting time."""
-WORTH = 0.05
-"""Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> Found:
@@ -27,7 +25,7 @@ def find(facts: ProfileFacts) -> Found:
     if not waited:
         return
     rank, waiting_s = max(waited.items(), key=lambda pair: pair[1])
-    if waiting_s < WORTH * facts.total_s:
+    if not facts.worth(waiting_s):
         return
     late = next(process for process in merged.processes if process.rank == rank)
     others = [process for process in merged.processes if process.rank != rank]

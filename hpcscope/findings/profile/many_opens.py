@@ -6,8 +6,6 @@ from hpcscope.findings.profile import ProfileFacts
 
 MANY = 50
 """Opened files per rank that count as many; if fewer opens take this long, each of them is slow."""
-WORTH = 0.05
-"""Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> Found:
@@ -16,7 +14,7 @@ def find(facts: ProfileFacts) -> Found:
     files = [file for file in merged.program_files if file.opens]
     opens, transfers = sum(file.opens for file in files), sum(file.transfers for file in files)
     time_s = sum(file.open_s + file.other_s for file in files)
-    if time_s < WORTH * facts.total_s:
+    if not facts.worth(time_s):
         return
     many = opens >= MANY * len(merged.processes)
     most = max(files, key=lambda use: use.open_s + use.other_s)

@@ -8,8 +8,6 @@ SMALL_BYTES = 4096
 """Smaller transfers, on average, are small: they are below the page and block size of nearly every file system."""
 MANY = 100
 """Fewest small transfers per rank."""
-WORTH = 0.05
-"""Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> Found:
@@ -26,7 +24,7 @@ def find(facts: ProfileFacts) -> Found:
     ]
     number, moved = sum(file.transfers for file in small), sum(file.bytes for file in small)
     time_s = sum(file.transfer_s for file in small)
-    if number < MANY * len(facts.merged.processes) or time_s < WORTH * facts.total_s:
+    if number < MANY * len(facts.merged.processes) or not facts.worth(time_s):
         return
     most = max(small, key=lambda use: use.transfer_s)
     yield Finding(

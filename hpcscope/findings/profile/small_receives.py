@@ -7,8 +7,6 @@ from hpcscope.programs.profiles.routines import kind
 
 SMALL_CLASS = 12
 """Largest size class that is small (below 4 KiB): in NetFinity's LU, receiving 2 kB messages dominated."""
-WORTH = 0.05
-"""Least fraction of all time."""
 LONGEST_S = 400e-6
 """Time of 4 KiB over Fast Ethernet: a receive that takes longer is waiting for its sender, at any message size."""
 MANY = 100
@@ -32,7 +30,7 @@ def find(facts: ProfileFacts) -> Found:
     number = sum(call.calls for call in blocking) + sum(wait.requests for wait in waits)
     size = sum(call.bytes for call in blocking) + sum(wait.bytes for wait in waits)
     avoidable_s = min(time_s, number * LONGEST_S)
-    if avoidable_s < WORTH * facts.total_s or number < MANY * len(merged.processes):
+    if not facts.worth(avoidable_s) or number < MANY * len(merged.processes):
         return
     yield Finding(
         code="small-receives",

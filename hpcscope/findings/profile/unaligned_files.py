@@ -8,8 +8,6 @@ MANY = 10
 """Fewest reads and writes per rank."""
 MOST = 0.5
 """Least fraction of these that begin within a block."""
-WORTH = 0.05
-"""Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> Found:
@@ -26,7 +24,7 @@ def find(facts: ProfileFacts) -> Found:
     ]
     number, unaligned = sum(file.transfers for file in files), sum(file.unaligned for file in files)
     time_s = sum(file.transfer_s for file in files)
-    if number < MANY * len(facts.merged.processes) or time_s < WORTH * facts.total_s:
+    if number < MANY * len(facts.merged.processes) or not facts.worth(time_s):
         return
     most = max(files, key=lambda use: use.transfer_s)
     block = units.quantity(most.block_bytes, "B")

@@ -6,8 +6,6 @@ from hpcscope.findings.profile import ProfileFacts, placed
 
 MOST = 0.5
 """Least fraction of the time in synchronizing collectives."""
-WORTH = 0.05
-"""Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> Found:
@@ -18,7 +16,7 @@ def find(facts: ProfileFacts) -> Found:
     merged = facts.merged
     time_s = sum(collective.time_s for collective in merged.collectives)
     waiting_s = sum(collective.waiting_least_s for collective in merged.collectives)
-    if waiting_s < MOST * time_s or waiting_s < WORTH * facts.total_s:
+    if waiting_s < MOST * time_s or not facts.worth(waiting_s):
         return
     worst = max(merged.collectives, key=lambda one: one.waiting_least_s)
     late = next((process.host for process in merged.processes if process.rank == worst.last_rank), "")

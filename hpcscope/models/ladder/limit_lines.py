@@ -5,7 +5,6 @@ from typing import Literal
 
 from hpcscope import units
 from hpcscope.catalog.benchmark import Pattern
-from hpcscope.machine.machine import Link
 from hpcscope.models.ladder.limits import MEASURED, Frame, message_time_s
 from hpcscope.models.ladder.memory_copy import fastest_core_copy
 from hpcscope.models.ladder.paths import Path, paths
@@ -53,17 +52,11 @@ def _wire(path: Path, measurements: Measurements) -> Iterator[Limit]:
     link = path.link
     if link is None or link.kind != "ethernet" or link.rate_bits_per_s is None:
         return
+    rate, frame = link.rate_bits_per_s, Frame(mtu_bytes=link.mtu_bytes)
     for protocol, headers in MEASURED.items():
-        sizes = _sizes(measurements, [protocol])
-        name = f"{headers.name}, frames of {link.mtu_bytes} B at {units.quantity(link.rate_bits_per_s, 'bit/s')}"
-        yield from _lines(
-            f"{name} over {link.name}", [protocol], path, {n: _frame_time_s(link, n, protocol) for n in sizes}
-        )
-
-
-def _frame_time_s(link: Link, message_bytes: int, protocol: str) -> float:
-    frame = Frame(mtu_bytes=link.mtu_bytes)
-    return message_time_s(link.rate_bits_per_s or 0.0, message_bytes, MEASURED[protocol], frame)
+        times = {n: message_time_s(rate, n, headers, frame) for n in _sizes(measurements, [protocol])}
+        name = f"{headers.name}, frames of {link.mtu_bytes} B at {units.quantity(rate, 'bit/s')}"
+        yield from _lines(f"{name} over {link.name}", [protocol], path, times)
 
 
 def _memory(path: Path, measurements: Measurements) -> Iterator[Limit]:

@@ -1,7 +1,7 @@
 """A collective sends its payload over a slow trunk more than once."""
 
 from hpcscope import units
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.statistics.summary import Summary
@@ -32,39 +32,37 @@ def find(run: Run) -> list[Finding]:
     return largest_of_each(findings, lambda one: one.where["benchmark"], lambda one: one.lost or 0.0)
 
 
-def _compared(run: Run, topology: Topology, summary: Summary) -> list[Finding]:
+def _compared(run: Run, topology: Topology, summary: Summary) -> Found:
     hosts = run.measurements.hosts(summary)
     better = _better(run, summary)
     trunk = _slowest_trunk(topology, hosts, shared=better is not None)
     message_bytes = int(summary.parameters.get("message_bytes", 0))
     if trunk is None or trunk.uplink_bytes_per_s is None or summary.median is None:
-        return []
+        return
     crossing_s = message_bytes / trunk.uplink_bytes_per_s
     needed_s = crossing_s + topology.join(*_across(topology, trunk, hosts)).latency_s
     gained = better.median if better and better.median else needed_s
     if summary.median < TOO_OFTEN * gained or (better is None and crossing_s < needed_s / 2):
-        return []
+        return
     how = "takes" if better else "would take at least"
     seconds = units.quantity(summary.median, "s")
-    return [
-        Finding(
-            code="flat-collective",
-            severity="warning",
-            title=f"{summary.label} takes {seconds}; with one crossing of the trunk of {trunk.name}, it {how} "
-            f"{units.quantity(gained, 's')}",
-            where={"benchmark": summary.benchmark, "group": trunk.name, "layer": "mpi"},
-            evidence=[
-                Evidence(what=summary.label, value=summary.median, unit="s"),
-                Evidence(what=f"one crossing of the trunk of {trunk.name}", value=crossing_s, unit="s"),
-                Evidence(what="one crossing of the trunk, including path latency", value=needed_s, unit="s"),
-                Evidence(what="measured time / time of one crossing", value=summary.median / crossing_s),
-                *([Evidence(what=better.label, value=gained, unit="s")] if better else []),
-            ],
-            advice="Number the ranks group by group, and use the topology-aware collectives "
-            "(docs/how-to/topology.md).",
-            lost=1 - gained / summary.median,
-        )
-    ]
+    yield Finding(
+        code="flat-collective",
+        severity="warning",
+        title=f"{summary.label} takes {seconds}; with one crossing of the trunk of {trunk.name}, it {how} "
+        f"{units.quantity(gained, 's')}",
+        where={"benchmark": summary.benchmark, "group": trunk.name, "layer": "mpi"},
+        evidence=[
+            Evidence(what=summary.label, value=summary.median, unit="s"),
+            Evidence(what=f"one crossing of the trunk of {trunk.name}", value=crossing_s, unit="s"),
+            Evidence(what="one crossing of the trunk, including path latency", value=needed_s, unit="s"),
+            Evidence(what="measured time / time of one crossing", value=summary.median / crossing_s),
+            *([Evidence(what=better.label, value=gained, unit="s")] if better else []),
+        ],
+        advice="Number the ranks group by group, and use the topology-aware collectives "
+        "(docs/how-to/topology.md).",
+        lost=1 - gained / summary.median,
+    )
 
 
 def _slowest_trunk(topology: Topology, hosts: list[str], shared: bool) -> Group | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hpcscope import units
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.measurement import machine_states
 from hpcscope.samples.records import Disturbances
@@ -72,7 +72,7 @@ def find(run: Run) -> list[Finding]:
     return [finding for taker in TAKERS for finding in _taken(run, seen, taker)]
 
 
-def _taken(run: Run, seen: list[CaseSamples], taker: Taker) -> list[Finding]:
+def _taken(run: Run, seen: list[CaseSamples], taker: Taker) -> Found:
     processors = max((host.processor.threads for host in run.machine.hosts), default=1)
     lost = [
         seconds
@@ -84,27 +84,25 @@ def _taken(run: Run, seen: list[CaseSamples], taker: Taker) -> list[Finding]:
     taken = [(case, seconds) for case, seconds in zip(seen, lost, strict=True) if seconds]
     explains = _explains_a_state(run, seen, lost)
     if len(taken) <= (TOLERATED_IN_A_STATE if explains else TOLERATED) * len(seen):
-        return []
+        return
     worst: dict[str, float] = {}
     for samples, seconds in sorted(taken, key=lambda each: -each[1]):
         worst.setdefault(samples.case.label, seconds)
     launches = {case.launch for case, _ in taken}
-    return [
-        Finding(
-            code=taker.code,
-            about="measurement",
-            cause=machine_states.CAUSE if explains else "",
-            severity="warning",
-            title=f"{taker.title} in {units.share(len(taken) / len(seen))} of the measurements, in "
-            f"{len(launches)} of {len({case.launch for case in seen})} launches",
-            where={"cases": len(worst), "launches": len(launches)},
-            evidence=[
-                Evidence(what=f"{taker.what} during a measurement of {label}", value=seconds, unit="s")
-                for label, seconds in list(worst.items())[:5]
-            ],
-            advice=taker.advice,
-        )
-    ]
+    yield Finding(
+        code=taker.code,
+        about="measurement",
+        cause=machine_states.CAUSE if explains else "",
+        severity="warning",
+        title=f"{taker.title} in {units.share(len(taken) / len(seen))} of the measurements, in "
+        f"{len(launches)} of {len({case.launch for case in seen})} launches",
+        where={"cases": len(worst), "launches": len(launches)},
+        evidence=[
+            Evidence(what=f"{taker.what} during a measurement of {label}", value=seconds, unit="s")
+            for label, seconds in list(worst.items())[:5]
+        ],
+        advice=taker.advice,
+    )
 
 
 def _explains_a_state(run: Run, seen: list[CaseSamples], lost: list[float]) -> bool:

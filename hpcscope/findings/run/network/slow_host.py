@@ -194,7 +194,7 @@ def _time_per_host(times: Times, values: Floats, hosts: dict[int, str]) -> dict[
 
 
 def _finding(run: Run, comparison: HostComparison) -> Finding:
-    facts = run.host(comparison.host)
+    facts = next(host for host in run.machine.hosts if host.name == comparison.host)
     slower = exp(comparison.excess) - 1
     often = f"{comparison.slow_launches} of {comparison.launches} launches"
     when = "" if comparison.slow_launches == comparison.launches else f"In {often} "
@@ -213,14 +213,8 @@ def _finding(run: Run, comparison: HostComparison) -> Finding:
                 what=f"{comparison.host}: probability of this excess among equal hosts", value=comparison.chance
             ),
             Evidence(what=f"{comparison.host}: slow launches", value=often),
-            *(
-                [
-                    Evidence(what=f"governor of {facts.name}", value=facts.governor or "not shown"),
-                    Evidence(what=f"load of {facts.name} before the run", value=facts.load),
-                ]
-                if facts
-                else []
-            ),
+            Evidence(what=f"governor of {facts.name}", value=facts.governor or "not shown"),
+            Evidence(what=f"load of {facts.name} before the run", value=facts.load),
         ],
         advice=(
             f"Check {comparison.host} for other processes (`top`), throttling (`dmesg`, temperatures), the "

@@ -85,11 +85,6 @@ class NeighborExchange:
         """Return the number of messages that a rank sends."""
         return self.times * self.neighbors
 
-    @property
-    def sent_bytes(self) -> float:
-        """Return the bytes of these messages."""
-        return self.count * self.bytes
-
 
 Step = LocalWork | Messages | CollectiveStep | NeighborExchange
 
