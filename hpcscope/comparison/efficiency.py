@@ -7,7 +7,6 @@ is unknown and the result names what to measure.
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -92,16 +91,9 @@ class Efficiencies(Strict):
     """Benchmarks of any run whose peak is unknown, with what to measure."""
 
 
-@dataclass(frozen=True)
-class _Found:
-    kind: Kind
-    name: str
-    ranks: int
-    efficiency: Efficiency
-
-    @property
-    def row(self) -> tuple[Kind, str, int]:
-        return self.kind, self.name, self.ranks
+RowKey = tuple[Kind, str, int]
+"""Kind, name and ranks of a row."""
+Found = Iterator[tuple[RowKey, Efficiency]]
 
 
 def efficiencies(runs: Sequence[Path]) -> Efficiencies:
@@ -111,9 +103,9 @@ def efficiencies(runs: Sequence[Path]) -> Efficiencies:
     order: list[Kind] = ["arithmetic", "memory", "messages"]
     keys = sorted({key for rates in best for key in rates}, key=lambda key: (order.index(key[0]), key[1:]))
     rows = [
-        EfficiencyRow(kind=key[0], name=key[1], ranks=key[2], runs=row)
-        for key in keys
-        for row in _by_way([rates.get(key, {}) for rates in best])
+        EfficiencyRow(kind=kind, name=name, ranks=ranks, runs=row)
+        for kind, name, ranks in keys
+        for row in _by_way([rates.get((kind, name, ranks), {}) for rates in best])
     ]
     return Efficiencies(
         format=FORMAT,
@@ -124,17 +116,16 @@ def efficiencies(runs: Sequence[Path]) -> Efficiencies:
     )
 
 
-Best = dict[tuple[Kind, str, int], dict[str, Efficiency]]
+Best = dict[RowKey, dict[str, Efficiency]]
 """By row, then by transport or path."""
 
 
-def _best(found: Iterator[_Found]) -> Best:
+def _best(found: Found) -> Best:
     best: Best = defaultdict(dict)
-    for efficiency in found:
-        ways = best[efficiency.row]
-        known = ways.get(efficiency.efficiency.way)
-        if known is None or efficiency.efficiency.share > known.share:
-            ways[efficiency.efficiency.way] = efficiency.efficiency
+    for row, efficiency in found:
+        known = best[row].setdefault(efficiency.way, efficiency)
+        if efficiency.share > known.share:
+            best[row][efficiency.way] = efficiency
     return best
 
 
@@ -147,7 +138,7 @@ def _by_way(runs: list[dict[str, Efficiency]]) -> Iterator[list[Efficiency | Non
         yield [ways.get(way) for ways in runs]
 
 
-def _run(path: Path, side: str, lacking: list[str]) -> Iterator[_Found]:
+def _run(path: Path, side: str, lacking: list[str]) -> Found:
     run = Run(path)
     summaries = [summary for summary in run.headlines if summary.median]
     yield from _arithmetic(summaries, run.benchmarks, side, lacking)
@@ -170,7 +161,7 @@ def _standing(pattern: Pattern, limits: bool, summaries: list[Summary], catalog:
                     yield summary
 
 
-def _arithmetic(summaries: list[Summary], catalog: Catalog, side: str, lacking: list[str]) -> Iterator[_Found]:
+def _arithmetic(summaries: list[Summary], catalog: Catalog, side: str, lacking: list[str]) -> Found:
     limits = [case for case in _standing("arithmetic", True, summaries, catalog) if case.ranks == 1]
     for summary in _standing("arithmetic", False, summaries, catalog):
         precision = _precision(summary, catalog)
@@ -206,7 +197,7 @@ def _arithmetic_peak(limits: list[Summary], of: Summary) -> Summary | None:
     return min(fastest.values(), key=lambda case: case.estimate.value, default=None)
 
 
-def _memory(summaries: list[Summary], catalog: Catalog, side: str, lacking: list[str]) -> Iterator[_Found]:
+def _memory(summaries: list[Summary], catalog: Catalog, side: str, lacking: list[str]) -> Found:
     def size(case: Summary) -> int:
         return catalog.array_bytes(case.benchmark, case.parameters)
 
@@ -233,14 +224,14 @@ def _memory(summaries: list[Summary], catalog: Catalog, side: str, lacking: list
             lacking.append(f"{summary.benchmark} in {side}: {words}")
 
 
-def _messages(ladder: Ladder) -> Iterator[_Found]:
+def _messages(ladder: Ladder) -> Found:
     if ladder.quantity != "bandwidth_bytes_per_s" or not ladder.rungs or ladder.rungs[0].value is None:
         return
     limit = ladder.rungs[0]
     for rung in ladder.rungs[1:]:
         if rung.layer in MESSAGE_LAYERS and rung.value is not None:
             size = f", {ladder.exchange} of {units.size(ladder.message_bytes or 0)}" if ladder.exchange else ""
-            yield _Found("messages", f"{rung.layer}{size}", 2, _of_rung(rung, limit, ladder.path))
+            yield ("messages", f"{rung.layer}{size}", 2), _of_rung(rung, limit, ladder.path)
 
 
 def _of_rung(rung: LadderRung, limit: LadderRung, path: str) -> Efficiency:
@@ -259,7 +250,7 @@ def _of_rung(rung: LadderRung, limit: LadderRung, path: str) -> Efficiency:
     )
 
 
-def _found(kind: Kind, summary: Summary, peak: Summary, times: int) -> _Found:
+def _found(kind: Kind, summary: Summary, peak: Summary, times: int) -> tuple[RowKey, Efficiency]:
     """Return a case's fraction of `times` times a peak."""
     rate, limit = _operations(summary), _operations(peak).scaled(times)
     share = ratio(rate, limit)
@@ -274,7 +265,7 @@ def _found(kind: Kind, summary: Summary, peak: Summary, times: int) -> _Found:
         unit=peak.unit,
         peak_is=f"{times} × {peak.label}" if times > 1 else peak.label,
     )
-    return _Found(kind, summary.benchmark, summary.ranks, efficiency)
+    return (kind, summary.benchmark, summary.ranks), efficiency
 
 
 def _operations(case: Summary) -> PerLaunch:

@@ -115,6 +115,15 @@ class On:
     summary: Summary
 
 
+def by_rung(ons: Iterable[On]) -> list[list[Summary]]:
+    """Return the results of each rung, in the order in which the benchmarks declare their rungs."""
+    rungs: dict[tuple[str, int], list[Summary]] = {}
+    for on in ons:
+        benchmark = on.place.benchmark
+        rungs.setdefault((benchmark.name, benchmark.rungs.index(on.place.rung)), []).append(on.summary)
+    return [rungs[rung] for rung in sorted(rungs)]
+
+
 def oversubscribed(machine: Machine, launches: Iterable[LaunchRecord]) -> frozenset[Batch]:
     """Return the batches of the launches with more ranks than processors on some host."""
     host_called = finder(machine)

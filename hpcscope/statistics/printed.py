@@ -9,7 +9,7 @@ from hpcscope.plan.case import Key
 from hpcscope.samples.records import Origin, PrintedRecord
 from hpcscope.samples.samples import PrintedFigure
 from hpcscope.statistics.figures import Figures, describe
-from hpcscope.statistics.summary import Summary
+from hpcscope.statistics.summary import Summary, summary_of
 
 
 def printed_summaries(printed: Iterable[PrintedFigure], catalog: Catalog) -> list[Summary]:
@@ -36,22 +36,15 @@ def _summary(group: Sequence[PrintedFigure], primary: bool, catalog: Catalog) ->
     metric = catalog[first.benchmark].metric[first.metric]
     reason = next((f"failed: {printed.record.failure}" for printed in group if printed.record.failure), "")
     each = all(printed.record.statistic == "each" for printed in group)
-    return Summary.model_validate(
-        {
-            **group[0].case.model_dump(),
-            "metric": first.metric,
-            "unit": metric.unit,
-            "better": metric.better,
-            "definition": first.definition,
-            "primary": primary,
-            "origin": first.origin,
-            "valid": not reason,
-            "reason": reason,
-            "invalid_share": 0.0,
-            "printed": "" if each or first.summary else first.words,
-            **_figures([printed.record for printed in group]),
-            **(first.summary if len(group) == 1 else {}),
-        }
+    return summary_of(
+        group[0].case,
+        metric,
+        _figures([printed.record for printed in group]) | (first.summary if len(group) == 1 else {}),
+        reason,
+        definition=first.definition,
+        primary=primary,
+        origin=first.origin,
+        printed="" if each or first.summary else first.words,
     )
 
 

@@ -15,7 +15,7 @@ from hpcscope.statistics.course import Course, course_of
 from hpcscope.statistics.definitions import comparable, grain, observed, series_of, times_under
 from hpcscope.statistics.figures import Figures, as_rate, describe
 from hpcscope.statistics.printed import printed_summaries
-from hpcscope.statistics.summary import Summaries, Summary
+from hpcscope.statistics.summary import Summaries, Summary, summary_of
 from hpcscope.statistics.throughput import throughput_summaries
 
 
@@ -139,23 +139,18 @@ def _summary(
     first = launches[0]
     reason = reason or _why_no_figure(figures, may_be_zero=definition == "observed")
     work = next((case.work for case in launches if case.work is not None), None)
-    return Summary.model_validate(
-        {
-            **first.case.model_dump(),
-            "metric": metric.name,
-            "unit": metric.unit,
-            "better": metric.better,
-            "definition": definition,
-            "primary": primary,
-            "origin": first.origin,
-            "valid": not reason,
-            "reason": reason,
-            "work": work,
-            "steps": work.steps if work is not None and metric.quantity == "time_per_step" else 1.0,
-            "invalid_share": collected.invalid_share,
-            "launches_dependent": collected.launches_dependent,
-            **figures.as_dict(),
-        }
+    return summary_of(
+        first.case,
+        metric,
+        figures.as_dict(),
+        reason,
+        definition=definition,
+        primary=primary,
+        origin=first.origin,
+        work=work,
+        steps=work.steps if work is not None and metric.quantity == "time_per_step" else 1.0,
+        invalid_share=collected.invalid_share,
+        launches_dependent=collected.launches_dependent,
     )
 
 

@@ -1,9 +1,9 @@
 """The values that describe one metric of one case, over all its launches."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from hpcscope.catalog.benchmark import Definition
+from hpcscope.catalog.benchmark import Definition, Metric
 from hpcscope.plan.case import Case
 from hpcscope.samples.records import Origin, Work
 from hpcscope.samples.samples import SamplesKey
@@ -139,6 +139,16 @@ class Summary(Case):
         """Return the estimate with the value of each launch; raises ValueError if there is no median."""
         launches = dict(zip(self.launch_numbers, self.launch_medians, strict=False))
         return PerLaunch(self.estimate, launches, self.resolution)
+
+
+def summary_of(case: Case, metric: Metric, values: Mapping[str, object], reason: str, **known: object) -> Summary:
+    """Return the summary of a metric of a case from its values, and what else is known about it by field.
+
+    `reason`: why it is not valid; empty if it is.
+    """
+    declared = {"metric": metric.name, "unit": metric.unit, "better": metric.better}
+    validity = {"valid": not reason, "reason": reason, "invalid_share": 0.0}
+    return Summary.model_validate({**case.model_dump(), **declared, **validity, **known, **values})
 
 
 def headlines(summaries: Iterable[Summary]) -> list[Summary]:

@@ -18,7 +18,7 @@ from hpcscope.plan.case import Case
 from hpcscope.plan.placement import Placement
 from hpcscope.samples.records import JobRecord, Origin, RoundRecord
 from hpcscope.statistics.figures import describe
-from hpcscope.statistics.summary import Summary
+from hpcscope.statistics.summary import Summary, summary_of
 
 HOUR_S = 3600.0
 UNBOUND = Placement("none")
@@ -119,18 +119,5 @@ def _summary(case: Case, name: str, values: Rounds, origin: Origin, reason: str,
         raise UsageError(f"benchmarks.json: {case.benchmark}: metric {name}: missing; declared: {known}")
     numbers = sorted(values)
     figures = describe([np.array(values[number]) for number in numbers], numbers=numbers)
-    return Summary.model_validate(
-        {
-            **case.model_dump(),
-            "metric": name,
-            "unit": metric.unit,
-            "better": metric.better,
-            "definition": "observed",
-            "primary": True,
-            "origin": origin,
-            "valid": not reason and figures.median is not None,
-            "reason": reason or ("" if figures.median is not None else "no valid sample"),
-            "invalid_share": 0.0,
-            **figures.as_dict(),
-        }
-    )
+    reason = reason or ("" if figures.median is not None else "no valid sample")
+    return summary_of(case, metric, figures.as_dict(), reason, definition="observed", primary=True, origin=origin)

@@ -147,7 +147,6 @@ def _sample(
     elif len(pairs.logs) < FEWEST_LAUNCHES:
         reason = f"{len(pairs.logs)} launches have every round; {FEWEST_LAUNCHES} are needed"
     groups = {attribute.name: np.array(attribute.of, np.int64) for attribute in attributes}
-    between = {name: between_groups(pairs, of) for name, of in groups.items()}
     localisation = localise(pairs, groups)
     return RandomPairs(
         benchmark=benchmark,
@@ -165,12 +164,7 @@ def _sample(
         chance_of_pair=chance_of_pair(ranks, len(rounds)),
         typical_s=float(np.exp(np.median(pairs.typical))) if pairs.logs.size else None,
         excess=[None if np.isnan(effect) else float(f"{np.expm1(effect):.4g}") for effect in localisation.effects],
-        attributes=[
-            _with_slow(attribute, localisation, ranks, len(rounds)).model_copy(
-                update={"between": between[attribute.name]}
-            )
-            for attribute in attributes
-        ],
+        attributes=[_with_slow(attribute, localisation, pairs, len(rounds)) for attribute in attributes],
         slow_processes=[_slow(location, names) for location in localisation.hosts],
         slow_pairs=[_slow(location, names) for location in localisation.pairs],
         reason=reason,
@@ -268,17 +262,18 @@ def host_groups(hosts: list[str], ranks: int, topology: Topology | None) -> list
     return [attribute for attribute in attributes if len(attribute.groups) > 1]
 
 
-def _with_slow(attribute: Attribute, localisation: Localisation, ranks: int, rounds: int) -> Attribute:
+def _with_slow(attribute: Attribute, localisation: Localisation, pairs: Pairs, rounds: int) -> Attribute:
     usual = int(np.median(np.bincount([number for number in attribute.of if number >= 0])))
+    slow, slow_between = (
+        [_slow(location, attribute.groups) for location in found.get(attribute.name, [])]
+        for found in (localisation.groups, localisation.paths)
+    )
     return attribute.model_copy(
         update={
-            "slow": [
-                _slow(location, attribute.groups) for location in localisation.groups.get(attribute.name, [])
-            ],
-            "slow_between": [
-                _slow(location, attribute.groups) for location in localisation.paths.get(attribute.name, [])
-            ],
-            "chance": chance_of_path(ranks, rounds, usual, usual),
+            "slow": slow,
+            "slow_between": slow_between,
+            "between": between_groups(pairs, np.array(attribute.of, np.int64)),
+            "chance": chance_of_path(pairs.count, rounds, usual, usual),
         }
     )
 

@@ -14,7 +14,7 @@ from hpcscope.machine.machine import Device
 from hpcscope.models.ladder.ladder import layered
 from hpcscope.models.ladder.paths import Path, paths
 from hpcscope.models.ladder.rung import Ladder, LadderStep, exact, measured_step, successive
-from hpcscope.models.measurements import Measurements, On, finder
+from hpcscope.models.measurements import Measurements, On, by_rung, finder
 from hpcscope.statistics.summary import Summary
 
 DevicePattern = Literal["device_memory", "device_link"]
@@ -47,13 +47,11 @@ def device_ladders(measurements: Measurements) -> list[Ladder]:
 
 def _between(path: Path, lower: list[LadderStep], measurements: Measurements) -> Ladder | None:
     """Build the ladder of messages between devices on a path, each rung at the size with the highest rate."""
-    rungs: dict[tuple[str, int], list[Summary]] = {}
-    for on in measurements.standing("device_messages", "mpi", "B/s"):
-        if path.carries(on.summary):
-            rungs.setdefault(_rung(on), []).append(on.summary)
+    messages = measurements.standing("device_messages", "mpi", "B/s")
+    rungs = by_rung(on for on in messages if path.carries(on.summary))
     if not rungs:
         return None
-    fastest = [max(cases, key=lambda case: case.estimate.value) for _, cases in sorted(rungs.items())]
+    fastest = [max(cases, key=lambda case: case.estimate.value) for cases in rungs]
     return Ladder(
         path=f"{path.name}, messages between devices",
         quantity="bandwidth_bytes_per_s",
@@ -82,11 +80,6 @@ def _measured(pattern: DevicePattern, measurements: Measurements) -> dict[Way, l
             if pattern != "device_link" or not _is_processor(way, measurements):
                 found.setdefault(way, []).append(on)
     return dict(sorted(found.items()))
-
-
-def _rung(on: On) -> tuple[str, int]:
-    benchmark = on.place.benchmark
-    return benchmark.name, benchmark.rungs.index(on.place.rung)
 
 
 def device_number(place: Standing, case: Summary) -> int:
@@ -157,10 +150,7 @@ def _limit(pattern: DevicePattern, device: Device | None) -> LadderStep:
 
 def _steps(ons: list[On], measurements: Measurements, layer: Layer = "device") -> Iterator[LadderStep]:
     """Yield for each rung the fastest case at the largest size: small sizes show launch costs, or a cache."""
-    rungs: dict[tuple[str, int], list[Summary]] = {}
-    for on in ons:
-        rungs.setdefault(_rung(on), []).append(on.summary)
-    for _, cases in sorted(rungs.items()):
+    for cases in by_rung(ons):
         case = max(cases, key=lambda case: (measurements.size(case), case.estimate.value))
         label = measurements.catalog.metric_label(case.metric, case.benchmark)
         yield LadderStep(layer, case.label, case.per_launch, note=label)

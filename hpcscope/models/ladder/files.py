@@ -10,7 +10,7 @@ from typing import Literal
 from hpcscope.catalog.benchmark import Layer
 from hpcscope.models.ladder.ladder import largest_copy
 from hpcscope.models.ladder.rung import LAYERS, Ladder, LadderStep, measured_step, successive
-from hpcscope.models.measurements import Measurements
+from hpcscope.models.measurements import Measurements, by_rung
 from hpcscope.statistics.summary import Summary
 
 FilePattern = Literal["file_write", "file_read"]
@@ -44,11 +44,7 @@ def _ladder(pattern: FilePattern, measurements: Measurements) -> Ladder | None:
 
 def _steps(pattern: FilePattern, measurements: Measurements) -> Iterator[LadderStep]:
     for layer in ORDER:
-        rungs: dict[tuple[str, int], list[Summary]] = {}
-        for on in measurements.standing(pattern, layer, "B/s"):
-            benchmark = on.place.benchmark
-            rungs.setdefault((benchmark.name, benchmark.rungs.index(on.place.rung)), []).append(on.summary)
-        for _, cases in sorted(rungs.items()):
+        for cases in by_rung(measurements.standing(pattern, layer, "B/s")):
             summaries = [case for case in cases if case.ranks == 1]
             most = max(case.ranks for case in cases)
             if summaries and (layer in ("node", FILE_SYSTEM) or most == 1):
