@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hpcscope.errors import UsageError
 from hpcscope.simulation.platform import Platform, PlatformNode
@@ -19,7 +19,10 @@ def changed(platform: Platform, settings: Mapping[str, float], hosts: int | None
     for key, value in settings.items():
         if key not in CHANGES:
             raise UsageError(f"--set {key}={value:g}: unknown key; must be one of {', '.join(CHANGES)}")
-        platform = CHANGES[key].change(platform, value)
+        try:
+            platform = CHANGES[key](platform, value)
+        except UsageError as error:
+            raise UsageError(f"--set {key}={value:g}: {error}") from error
     return platform if hosts is None or hosts == len(platform.nodes) else _with_hosts(platform, hosts)
 
 
@@ -51,37 +54,38 @@ def _of_nodes(change: Callable[[PlatformNode, float], PlatformNode]) -> Callable
 
 
 def _speed(node: PlatformNode, value: float) -> PlatformNode:
+    """Multiply the speed of every core."""
     estimate = node.flops_per_s.estimate.scaled(value)
     return replace(node, flops_per_s=replace(node.flops_per_s, estimate=estimate))
 
 
-def _of_groups(
-    key: str, change: Callable[[Topology, Group, float], Group]
-) -> Callable[[Platform, float], Platform]:
+def _of_groups(change: Callable[[Topology, Group, float], Group]) -> Callable[[Platform, float], Platform]:
+    """Return a change of every group; it raises UsageError if there are no links, or if it changes nothing."""
+
     def make(platform: Platform, value: float) -> Platform:
         topology = platform.topology
         if topology is None:
-            raise UsageError(f"--set {key}={value:g}: the run has one host and no links between hosts")
+            raise UsageError("the run has one host and no links between hosts")
         groups = [change(topology, group, value) for group in topology.group]
         if groups == topology.group:
-            raise UsageError(
-                f"--set {key}={value:g}: changes nothing: this platform already has this value on all links"
-            )
+            raise UsageError("changes nothing: this platform already has this value on all links")
         return replace(platform, topology=topology.model_copy(update={"group": groups}))
 
     return make
 
 
 def _port_rate(_topology: Topology, group: Group, value: float) -> Group:
+    """Set the bytes per second of every port."""
     return group.model_copy(update={"bandwidth_bytes_per_s": value}) if group.hosts else group
 
 
 def _latency(_topology: Topology, group: Group, value: float) -> Group:
+    """Multiply the latency of every link."""
     return group.model_copy(update={"latency_s": group.latency_s * value})
 
 
 def _trunk_rate(topology: Topology, group: Group, value: float) -> Group:
-    """Return the group with another uplink; a transfer between groups is as fast as its slowest link."""
+    """Set the bytes per second of uplinks; a transfer between groups is as fast as its slowest link."""
     if group.uplink_bytes_per_s is not None:
         group = group.model_copy(update={"uplink_bytes_per_s": value})
     if not group.hosts:
@@ -90,20 +94,10 @@ def _trunk_rate(topology: Topology, group: Group, value: float) -> Group:
     return group
 
 
-@dataclass(frozen=True)
-class Change:
-    """A key of `--set`."""
-
-    words: str
-    change: Callable[[Platform, float], Platform]
-
-
 CHANGES = {
-    key: Change(words, change)
-    for key, words, change in (
-        ("link.port.bandwidth", "bytes per second of every port", _of_groups("link.port.bandwidth", _port_rate)),
-        ("link.trunk.bandwidth", "bytes per second of uplinks", _of_groups("link.trunk.bandwidth", _trunk_rate)),
-        ("link.latency", "times the latency of every link", _of_groups("link.latency", _latency)),
-        ("host.speed", "times the speed of every core", _of_nodes(_speed)),
-    )
+    "link.port.bandwidth": _of_groups(_port_rate),
+    "link.trunk.bandwidth": _of_groups(_trunk_rate),
+    "link.latency": _of_groups(_latency),
+    "host.speed": _of_nodes(_speed),
 }
+"""What each key of `--set` changes."""

@@ -41,6 +41,11 @@ def how_compared(case: Summary, other: Summary) -> Evidence:
     return Evidence(what="compared in", value=f"{launches} common launches" if launches else "different launches")
 
 
+def same_place(left: Summary, right: Summary) -> bool:
+    """Return whether two results have the same number of ranks, transport, placement and origin."""
+    return (left.batch, left.origin) == (right.batch, right.origin)
+
+
 def one_of_each_case(summaries: Iterable[Summary]) -> list[Summary]:
     """Return the first summary of each case."""
     cases: dict[Key, Summary] = {}

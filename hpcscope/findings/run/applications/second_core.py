@@ -5,7 +5,7 @@ from collections import defaultdict
 from hpcscope import units
 from hpcscope.findings.finding import Finding, Found
 from hpcscope.findings.results import Run
-from hpcscope.findings.run.program_case import ProgramCase, application_cases
+from hpcscope.findings.run.program_case import ProgramCase, application_cases, written
 from hpcscope.statistics.estimate import Estimate
 from hpcscope.statistics.ratio import ratio
 
@@ -32,12 +32,11 @@ def find(run: Run) -> Found:
 
 
 def _finding(case: ProgramCase, both: ProgramCase, gained: Estimate) -> Finding:
-    low, high = gained.low or gained.value, gained.high or gained.value
     return Finding(
         code="second-core",
         severity="advice",
         title=(
-            f"{both.name} computes only {gained.value:.2f} [{low:.2f}, {high:.2f}] times as fast on two cores as "
+            f"{both.name} computes only {written(gained, 2)} times as fast on two cores as "
             f"on one: {units.quantity(both.seconds('compute_s'), 's')} instead of "
             f"{units.quantity(case.seconds('compute_s'), 's')}"
         ),

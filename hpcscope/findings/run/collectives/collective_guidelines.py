@@ -11,10 +11,9 @@ from hpcscope.findings.run.collectives.guideline import (
     GuidelineCalls,
     GuidelineComparison,
     Pairs,
-    same_place,
     size,
 )
-from hpcscope.findings.run.evidence import but_for
+from hpcscope.findings.run.evidence import but_for, same_place
 from hpcscope.statistics.summary import Summary
 
 VARIABLE = {

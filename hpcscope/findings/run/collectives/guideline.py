@@ -91,11 +91,6 @@ def size(summary: Summary) -> int:
     return int(summary.parameters.get("message_bytes", 0))
 
 
-def same_place(left: Summary, right: Summary) -> bool:
-    """Return whether two results have the same number of ranks, transport, placement and origin."""
-    return (left.batch, left.origin) == (right.batch, right.origin)
-
-
 def slowest_pair(left: Summary, pairs: list[Summary]) -> Summary | None:
     """Return the slowest of the two-rank messages over the same transport as a call on many ranks."""
     return max(

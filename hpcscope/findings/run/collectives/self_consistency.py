@@ -19,11 +19,10 @@ from hpcscope.findings.run.collectives.guideline import (
     Guideline,
     GuidelineCalls,
     GuidelineComparison,
-    same_place,
     size,
     slowest_pair,
 )
-from hpcscope.findings.run.evidence import but_for, how_compared
+from hpcscope.findings.run.evidence import but_for, how_compared, same_place
 from hpcscope.findings.settings import OF_COLLECTIVES, Advised, another_algorithm
 from hpcscope.statistics.false_discoveries import adjusted
 from hpcscope.statistics.ratio import chance

@@ -3,6 +3,7 @@
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import same_place
 from hpcscope.findings.run.two_hosts import figures_by_case, lower, two_hosts
 from hpcscope.statistics.summary import Summary
 
@@ -37,7 +38,7 @@ def _explained(loaded: Summary, idle: list[Summary]) -> bool:
 
 
 def _same_path(loaded: Summary, idle: list[Summary]) -> list[Summary]:
-    return [case for case in idle if (case.batch, case.origin) == (loaded.batch, loaded.origin)]
+    return [case for case in idle if same_place(case, loaded)]
 
 
 def _of_link(run: Run, idle: Summary) -> Finding:

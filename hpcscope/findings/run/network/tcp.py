@@ -7,7 +7,7 @@ from hpcscope import units
 from hpcscope.catalog.benchmark import Value
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
-from hpcscope.findings.run.evidence import certainly_longer, how_compared
+from hpcscope.findings.run.evidence import certainly_longer, how_compared, same_place
 from hpcscope.models.ladder.limits import TCP_IP_TIMESTAMPS
 from hpcscope.models.ladder.paths import link_between
 from hpcscope.statistics.summary import Summary
@@ -117,23 +117,16 @@ def _rounds(run: Run, case: Summary) -> int:
 def _differing(case: Summary, cases: list[Summary], change: dict[str, Value]) -> Summary | None:
     """Return the case that differs from the given one only in these parameters."""
     wanted = {**case.parameters, **change}
-    return next(
-        (
-            summary
-            for summary in cases
-            if summary.parameters == wanted and (summary.batch, summary.origin) == (case.batch, case.origin)
-        ),
-        None,
-    )
+    return next((other for other in cases if other.parameters == wanted and same_place(other, case)), None)
 
 
 def _round_trip_s(case: Summary, cases: list[Summary]) -> float | None:
     """Return the time of the shortest request in one piece on the same path over a used connection."""
     plain = [
-        summary
-        for summary in cases
-        if (summary.batch, summary.origin) == (case.batch, case.origin)
-        and summary.parameters.get("pieces") == 1
-        and summary.parameters.get("connection") == "used"
+        other.median or 0.0
+        for other in cases
+        if same_place(other, case)
+        and other.parameters.get("pieces") == 1
+        and other.parameters.get("connection") == "used"
     ]
-    return min((summary.median or 0.0 for summary in plain), default=None)
+    return min(plain, default=None)

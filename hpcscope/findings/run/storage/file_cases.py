@@ -63,20 +63,13 @@ def pairs(run: Run, parameter: str, one: str, other: str, metric: str = RATE) ->
             yield group[one], group[other]
 
 
-def certainly_slower(case: Summary, other: Summary, at_least: float) -> Ratio | None:
-    """Return the ratio of one rate to another if it is significantly lower by more than `at_least`; else None."""
-    # The higher rate takes the place of the longer time.
-    if not certainly_longer(other, case, at_least / (1 - at_least)):
-        return None
-    return ratio(case.per_launch, other.per_launch)
-
-
 def most_lost(candidates: Iterable[tuple[Summary, Summary]], at_least: float) -> list[FileLoss]:
     """Return for each benchmark the largest significant loss of a pair's first case against the second."""
+    # The higher rate takes the place of the longer time.
     losses = (
-        FileLoss(slow, fast, share)
+        FileLoss(slow, fast, ratio(slow.per_launch, fast.per_launch))
         for slow, fast in candidates
-        if (share := certainly_slower(slow, fast, at_least)) is not None
+        if certainly_longer(fast, slow, at_least / (1 - at_least))
     )
     return largest_of_each(losses, lambda loss: loss.slow.benchmark, lambda loss: loss.lost)
 
