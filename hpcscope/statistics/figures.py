@@ -86,7 +86,7 @@ def describe(
     interval = median_interval(unit, inflation=inflation)
     if interval is not None:
         interval = replace(interval, low=interval.low - grain / 2, high=interval.high + grain / 2)
-    by_state = _by_state(medians, in_state)
+    by_state = [medians[np.array(in_state) == number] for number in range(max(in_state, default=-1) + 1)]
     if interval is not None and _differ(by_state):
         interval = _range(interval, by_state)
     mean = float(values.mean())
@@ -97,7 +97,7 @@ def describe(
         median=median,
         ci_low=interval.low if interval else None,
         ci_high=interval.high if interval else None,
-        interval_basis=_basis(unit is medians, interval),
+        interval_basis="none" if interval is None else "launches" if unit is medians else "samples",
         coverage=interval.coverage if interval else None,
         n=int(values.size),
         launches=len(launches),
@@ -159,11 +159,6 @@ def as_rate(time: Figures, work: float) -> Figures:
     )
 
 
-def _by_state(medians: Floats, state: Sequence[int]) -> list[Floats]:
-    """Return the launch medians for each state."""
-    return [medians[np.array(state) == number] for number in range(max(state, default=-1) + 1)]
-
-
 def _differ(by_state: Sequence[Floats]) -> bool:
     """Return whether the launches were in several states of the machine, and the states matter to them."""
     levels = [float(np.median(group)) for group in by_state if group.size]
@@ -188,12 +183,6 @@ def _range(interval: Interval, by_state: Sequence[Floats]) -> Interval:
         low=min([interval.low, min(levels) / beyond, *(bounds.low for bounds in own)]),
         high=max([interval.high, max(levels) * beyond, *(bounds.high for bounds in own)]),
     )
-
-
-def _basis(by_launches: bool, interval: Interval | None) -> Literal["launches", "samples", "none"]:
-    if interval is None:
-        return "none"
-    return "launches" if by_launches else "samples"
 
 
 def _variation(values: Floats) -> float | None:

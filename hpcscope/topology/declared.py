@@ -98,11 +98,7 @@ def _reached(parts: list[_Joined], trunks: list[Trunk], start: _Joined) -> list[
 
 
 def _over(lab: Lab, inside: list[_Joined], trunks: list[Trunk], rate: float, groups: list[Group]) -> Group:
-    ports = {host.name: lab.group_of(host.group).port_mbit_per_s for host in lab.hosts()}
-    fastest = sorted(
-        max(ports[host.name] for host in lab.hosts() if lab.group_of(host.group).plugged_into in part.switches)
-        for part in inside
-    )
+    fastest = sorted(max(_ports(lab, part)) for part in inside)
     bandwidth = min(rate, fastest[-2])
     level = "wan" if bandwidth < WAN_SHARE * fastest[0] else "lan"
     made = Group(
@@ -112,9 +108,8 @@ def _over(lab: Lab, inside: list[_Joined], trunks: list[Trunk], rate: float, gro
         bandwidth_bytes_per_s=_payload(bandwidth),
     )
     for part in inside:
-        members = [host for host in lab.hosts() if lab.group_of(host.group).plugged_into in part.switches]
         own = [trunk for trunk in trunks if _is_uplink(lab, trunk, part)]
-        limits = own and rate < sum(ports[host.name] for host in members)
+        limits = own and rate < sum(_ports(lab, part))
         position = next(number for number, group in enumerate(groups) if group is part.group)
         groups[position] = groups[position].model_copy(
             update={
@@ -125,6 +120,11 @@ def _over(lab: Lab, inside: list[_Joined], trunks: list[Trunk], rate: float, gro
         )
     groups.append(made)
     return made
+
+
+def _ports(lab: Lab, part: _Joined) -> list[float]:
+    groups = (lab.group_of(host.group) for host in lab.hosts())
+    return [group.port_mbit_per_s for group in groups if group.plugged_into in part.switches]
 
 
 def _is_uplink(lab: Lab, trunk: Trunk, part: _Joined) -> bool:

@@ -34,7 +34,8 @@ def _weighed(finding: Finding, run: Run, programs: list[ProgramCase]) -> Finding
     if finding.lost is None or finding.about == "measurement" or phase is None:
         return finding
     concerned = [case for case in programs if _concerns(finding, run, case)]
-    shares = [_share(case, phase) for case in concerned if phase in case.figures]
+    spent = [case.seconds(phase) / (case.total.median or 1.0) for case in concerned if phase in case.figures]
+    shares = [min(share, 1.0) for share in spent]
     return finding.model_copy(update={"at_stake": median(shares) * finding.lost}) if shares else finding
 
 
@@ -55,7 +56,3 @@ def layer(finding: Finding) -> str:
     """Return the layer that a finding is about; empty if it names none."""
     where = finding.where
     return str(where.get("layer") or str(where.get("benchmark", "")).partition(".")[0])
-
-
-def _share(case: ProgramCase, phase: str) -> float:
-    return min(case.seconds(phase) / (case.total.median or 1.0), 1.0)

@@ -109,8 +109,7 @@ def _matrix(kind: Kind, cases: list[CaseSamples], hosts: list[str], wiring: Wiri
         reason = f"{ranks} ranks; {FEWEST} are needed to distinguish a slow rank from slow pairs"
     elif len(whole) < FEWEST_LAUNCHES:
         reason = f"{len(whole)} launches have every pair; {FEWEST_LAUNCHES} are needed"
-    decomposition = decompose(np.nan_to_num(whole)) if not reason else None
-
+    decomposition = decompose(np.nan_to_num(whole))
     pairs = np.triu_indices(ranks, 1)
 
     def slow(outlier: Outlier) -> Slow:
@@ -127,9 +126,9 @@ def _matrix(kind: Kind, cases: list[CaseSamples], hosts: list[str], wiring: Wiri
         names=names,
         time_s=_medians(times_s),
         launches=len(times_s),
-        slow_processes=[slow(effect) for effect in decomposition.hosts] if decomposition else [],
-        slow_pairs=[slow(effect) for effect in decomposition.pairs] if decomposition else [],
-        slow_between=slow(decomposition.groups) if decomposition and decomposition.groups else None,
+        slow_processes=[slow(effect) for effect in decomposition.hosts],
+        slow_pairs=[slow(effect) for effect in decomposition.pairs],
+        slow_between=slow(decomposition.groups) if decomposition.groups else None,
         reason=reason,
         switches=switch_latency(times_s[:, *pairs], wiring.switches(hosts, *pairs))
         if wiring is not None and load == "isolated" and len(hosts) == ranks

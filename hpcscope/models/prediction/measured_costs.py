@@ -8,7 +8,7 @@ import numpy as np
 from hpcscope.catalog.benchmark import Pattern
 from hpcscope.catalog.ranks import GROUP
 from hpcscope.models.fitting.draws import draw
-from hpcscope.models.ladder.paths import Path, paths
+from hpcscope.models.ladder.paths import paths
 from hpcscope.models.measurements import Measurements, usable
 from hpcscope.models.prediction.costs.steps import CollectiveStep, Messages, NeighborExchange, crossing
 from hpcscope.samples.samples import Floats
@@ -145,11 +145,9 @@ class MeasuredCosts:
         return self.messages(Messages(step.phase, step.count, step.bytes), outside)
 
     def _ping_pong(self, outside: bool) -> SizeCurve:
-        key = (MESSAGE, outside)
-        if key not in self._curves:
-            path = next((path for path in self._paths if path.inside != outside), None)
-            self._curves[key] = self._curve_of_path(path) if path else None
-        curve = self._curves[key]
+        path = next((path for path in self._paths if path.inside != outside), None)
+        cases = (case for case in self._measurements.calling(MESSAGE) if path is not None and path.carries(case))
+        curve = self._curve((MESSAGE, outside), cases, f", {path.name}" if path else "")
         if curve is None:
             names = " or ".join(bound.benchmark.name for bound in self._measurements.catalog.bound_to(MESSAGE))
             way = "between hosts" if outside else "inside a host"
@@ -158,10 +156,6 @@ class MeasuredCosts:
                 f"{names or MESSAGE}{over} was not measured {way}: the cost of a message is not known"
             )
         return curve
-
-    def _curve_of_path(self, path: Path) -> SizeCurve | None:
-        cases = [case for case in self._measurements.calling(MESSAGE) if path.carries(case)]
-        return self._curve(f"{cases[0].benchmark}, {path.name}" if cases else "", cases)
 
     def _measured(self, step: CollectiveStep, outside: bool, together: int) -> SizeCurve | None:
         """Return the times of a collective inter-node, or intra-node, as the program runs; else of any placement.
@@ -199,20 +193,16 @@ class MeasuredCosts:
     def _of_routine(
         self, routine: str, level: str, group: int, ranks: int, outside: bool | None
     ) -> SizeCurve | None:
-        key = (routine, level, group, ranks, outside)
-        if key not in self._curves:
-            cases = [
-                case
-                for case in self._measurements.calling(routine, level, free=[GROUP])
-                if case.ranks == ranks
-                and (case.parameters.get(GROUP, 0) or ranks) == group
-                and case.transport == self._transport
-                and outside in (None, self._between_hosts(case, group))
-            ]
-            among = f"{group} ranks" if ranks == group else f"{ranks // group} groups of {group} ranks"
-            name = f"{cases[0].benchmark} on {among}" if cases else ""
-            self._curves[key] = self._curve(name, self._repeated(cases))
-        return self._curves[key]
+        cases = (
+            case
+            for case in self._measurements.calling(routine, level, free=[GROUP])
+            if case.ranks == ranks
+            and (case.parameters.get(GROUP, 0) or ranks) == group
+            and case.transport == self._transport
+            and outside in (None, self._between_hosts(case, group))
+        )
+        among = f"{group} ranks" if ranks == group else f"{ranks // group} groups of {group} ranks"
+        return self._curve((routine, level, group, ranks, outside), self._repeated(cases), f" on {among}")
 
     def _of_neighbors(self, step: NeighborExchange, outside: bool | None) -> Iterator[tuple[SizeCurve, float]]:
         """Yield curves of exchanges with neighbors, best first, each with the step's messages over its own.
@@ -231,16 +221,11 @@ class MeasuredCosts:
         )
         for dimensions in dict.fromkeys(((step.neighbors + 1) // 2, 1)):
             for ranks in counts:
+                same = (
+                    case for case in cases if (case.parameters.get(DIMENSIONS), case.ranks) == (dimensions, ranks)
+                )
                 key = (NEIGHBORS, dimensions, ranks, outside)
-                if key not in self._curves:
-                    same = [
-                        case
-                        for case in cases
-                        if (case.parameters.get(DIMENSIONS), case.ranks) == (dimensions, ranks)
-                    ]
-                    name = f"{same[0].benchmark} on {ranks} ranks" if same else ""
-                    self._curves[key] = self._curve(name, self._repeated(same))
-                if curve := self._curves[key]:
+                if curve := self._curve(key, self._repeated(same), f" on {ranks} ranks"):
                     yield curve, step.neighbors / (2 * dimensions)
 
     def _between_hosts(self, case: Summary, ranks: int) -> bool:
@@ -248,15 +233,20 @@ class MeasuredCosts:
         hosts = self._measurements.hosts(case)
         return len(set(hosts[:ranks])) > 1 if hosts else case.placement.one_per_host
 
-    def _repeated(self, cases: list[Summary]) -> list[Summary]:
-        """Return the results of the same operations back to back.
+    def _repeated(self, cases: Iterable[Summary]) -> Iterator[Summary]:
+        """Yield the results of the same operations back to back.
 
         A program repeats them: a rank may begin before the previous call has ended on all other ranks.
         """
-        return [self._measurements.back_to_back(case) for case in cases]
+        return map(self._measurements.back_to_back, cases)
 
-    def _curve(self, name: str, summaries: list[Summary]) -> SizeCurve | None:
-        return curve(name, summaries, self._random, self._measurements) if summaries else None
+    def _curve(self, key: tuple[object, ...], cases: Iterable[Summary], where: str) -> SizeCurve | None:
+        """Return the curve of some cases, which is made once for each key; None if there are no cases."""
+        if key not in self._curves:
+            found = list(cases)
+            name = f"{found[0].benchmark}{where}" if found else ""
+            self._curves[key] = curve(name, found, self._random, self._measurements) if found else None
+        return self._curves[key]
 
 
 def curve(

@@ -36,7 +36,7 @@ class Scaling:
     def enough(self) -> Summary | None:
         """Return the fewest cores that saturate the memory at 95 % confidence; None if that is nearly all."""
         for point in self.points[:-1]:
-            if point.ranks <= FEWER * self.whole.ranks and _low(share(point, self.whole)) >= REACHED:
+            if point.ranks <= FEWER * self.whole.ranks and share(point, self.whole).bounds[0] >= REACHED:
                 return point
         return None
 
@@ -125,7 +125,3 @@ def _starved(run: Run, scaling: Scaling, estimate: Estimate) -> Finding:
         "suffice.",
         lost=1 - estimate.value,
     )
-
-
-def _low(figure: Estimate) -> float:
-    return figure.value if figure.low is None else figure.low
