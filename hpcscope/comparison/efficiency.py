@@ -16,6 +16,7 @@ from hpcscope.catalog.catalog import LIMIT, Catalog
 from hpcscope.comparison.letters import letter
 from hpcscope.findings.results import Run
 from hpcscope.models.ladder.rung import Ladder, LadderRung
+from hpcscope.models.measurements import benchmarks_of
 from hpcscope.plan.placement import ALL
 from hpcscope.rundirectory import FORMAT
 from hpcscope.statistics.ratio import PerLaunch, ratio
@@ -167,13 +168,8 @@ def _arithmetic(summaries: list[Summary], catalog: Catalog, side: str, lacking: 
         precision = _precision(summary, catalog)
         peak = _arithmetic_peak([case for case in limits if _precision(case, catalog) == precision], summary)
         if peak is None:
-            wanted = " or ".join(
-                dict.fromkeys(
-                    place.benchmark.name
-                    for place in catalog.standing("arithmetic", LIMIT)
-                    if place.benchmark.name != summary.benchmark
-                )
-            )
+            places = catalog.standing("arithmetic", LIMIT)
+            wanted = benchmarks_of(place for place in places if place.benchmark.name != summary.benchmark)
             lacking.append(
                 f"{summary.benchmark} in {side}: {wanted} was not measured in {precision} precision on one rank"
             )

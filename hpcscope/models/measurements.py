@@ -115,6 +115,11 @@ class On:
     summary: Summary
 
 
+def benchmarks_of(places: Iterable[Standing]) -> str:
+    """Return the benchmarks that declare these rungs, in words: `node.stream or node.copy`."""
+    return " or ".join(dict.fromkeys(place.benchmark.name for place in places))
+
+
 def by_rung(ons: Iterable[On]) -> list[list[Summary]]:
     """Return the results of each rung, in the order in which the benchmarks declare their rungs."""
     rungs: dict[tuple[str, int], list[Summary]] = {}

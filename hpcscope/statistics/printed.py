@@ -15,14 +15,9 @@ from hpcscope.statistics.summary import Summary, summary_of
 def printed_summaries(printed: Iterable[PrintedFigure], catalog: Catalog) -> list[Summary]:
     """Summarize printed values, in their order: a metric's first definition of time is its headline."""
     groups: dict[tuple[Key, Origin, str, str], list[PrintedFigure]] = {}
-    for printed_figure in printed:
-        key = (
-            printed_figure.case.key,
-            printed_figure.record.origin,
-            printed_figure.record.metric,
-            printed_figure.record.definition,
-        )
-        groups.setdefault(key, []).append(printed_figure)
+    for figure in printed:
+        key = (figure.case.key, figure.record.origin, figure.record.metric, figure.record.definition)
+        groups.setdefault(key, []).append(figure)
     headlines: set[tuple[Key, Origin, str]] = set()
     summaries = []
     for (case, origin, metric, _), group in groups.items():

@@ -14,7 +14,7 @@ from hpcscope.machine.machine import Device
 from hpcscope.models.ladder.ladder import layered
 from hpcscope.models.ladder.paths import Path, paths
 from hpcscope.models.ladder.rung import Ladder, LadderStep, exact, measured_step, successive
-from hpcscope.models.measurements import Measurements, On, by_rung, finder
+from hpcscope.models.measurements import Measurements, On, benchmarks_of, by_rung, finder
 from hpcscope.statistics.summary import Summary
 
 DevicePattern = Literal["device_memory", "device_link"]
@@ -67,7 +67,7 @@ def _slowest(
     firsts = [next(_steps(ons, measurements, layer)) for ons in ways]
     if firsts:
         return min(firsts, key=lambda step: step.figure.estimate.value if step.figure else 0.0)
-    names = " or ".join(dict.fromkeys(place.benchmark.name for place in measurements.catalog.standing(pattern)))
+    names = benchmarks_of(measurements.catalog.standing(pattern))
     return LadderStep(layer, names, None, f"{names} was not measured with one rank on a device")
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from hpcscope import units
 from hpcscope.catalog.benchmark import Layer, Pattern
-from hpcscope.catalog.catalog import LIMIT, PROGRAM_LEVELS, Standing
+from hpcscope.catalog.catalog import LIMIT, PROGRAM_LEVELS
 from hpcscope.machine.machine import Machine
 from hpcscope.models.ladder.limits import MEASURED, Frame, asymptotic_bytes_per_s, message_time_s
 from hpcscope.models.ladder.memory_copy import fastest_copy, fastest_core_copy, not_measured
@@ -27,7 +27,7 @@ from hpcscope.models.ladder.rung import (
     exact,
     measured_step,
 )
-from hpcscope.models.measurements import Measurements, On
+from hpcscope.models.measurements import Measurements, On, benchmarks_of
 from hpcscope.statistics.ratio import PerLaunch
 from hpcscope.statistics.summary import Summary
 
@@ -79,7 +79,7 @@ def _bandwidth(path: Path, exchange: Exchange, measurements: Measurements) -> La
     ]
     below = [measured_step("network", best[message_bytes]) for best in network.values() if message_bytes in best]
     if not below and (network or not path.memory):
-        names = _names(measurements.catalog.standing(EXCHANGES[exchange], "network"))
+        names = benchmarks_of(measurements.catalog.standing(EXCHANGES[exchange], "network"))
         below = [LadderStep("network", "network", None, f"{names} was not measured")]
     mpi = [measured_step("mpi", s) for s in library if measurements.size(s) == message_bytes]
     steps += below
@@ -238,15 +238,11 @@ def _or_missing(
     ]
     if steps or not expected:
         return steps
-    names = _names(expected)
+    names = benchmarks_of(expected)
     many = names.count(" or ") + 1
     what = f"{names} was not" if many < 3 else f"none of {many} benchmarks of this layer was"
     where = "2 ranks" if layer == "operation" else "several ranks"
     return [LadderStep(layer, names, None, f"{what} measured here on {where}")]
-
-
-def _names(places: Iterable[Standing]) -> str:
-    return " or ".join(dict.fromkeys(place.benchmark.name for place in places))
 
 
 def _sharing(ranks: int, machine: Machine) -> str:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from hpcscope.catalog.catalog import LIMIT, Catalog
 from hpcscope.models.ladder.paths import Path
-from hpcscope.models.measurements import Measurements
+from hpcscope.models.measurements import Measurements, benchmarks_of
 from hpcscope.statistics.summary import Summary
 
 CopyPattern = Literal["copy", "core_copy"]
@@ -17,7 +17,7 @@ RANKS: dict[CopyPattern, str] = {"copy": "one rank", "core_copy": "two ranks of 
 
 def not_measured(catalog: Catalog, pattern: CopyPattern) -> str:
     """Return why the limit is missing, with the benchmarks that measure it."""
-    names = " or ".join(dict.fromkeys(place.benchmark.name for place in catalog.standing(pattern, LIMIT)))
+    names = benchmarks_of(catalog.standing(pattern, LIMIT))
     return f"{names} was not measured on {RANKS[pattern]}" if names else "no benchmark copies memory"
 
 

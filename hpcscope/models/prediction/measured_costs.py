@@ -79,9 +79,8 @@ class MeasuredCosts:
         self._apart = not any(
             len({process.host for process in launch.processes}) < launch.ranks for launch in together
         )
-        rooms = [usable(host) for host in machine.hosts]
-        known = [room for room in rooms if room is not None]
-        self.host_room = min(known) if known else None
+        rooms = (usable(host) for host in machine.hosts)
+        self.host_room = min((room for room in rooms if room is not None), default=None)
         """Most ranks for which one host has a processor each; None if that is not known."""
         self._curves: dict[tuple[object, ...], SizeCurve | None] = {}
 

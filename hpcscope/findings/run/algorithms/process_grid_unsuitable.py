@@ -2,7 +2,6 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable
 
 from hpcscope import units
 from hpcscope.catalog.ranks import grid_extents
@@ -13,7 +12,8 @@ from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases
 
 SMALLEST_EXCESS = 0.05
 GRID = ("grid_rows", "grid_columns")
-Words = Callable[[ProgramCase], str]
+BLOCK = ("block",)
+CODES = {GRID: "process-grid-unsuitable", BLOCK: "block-off-optimum"}
 
 
 def find(run: Run) -> list[Finding]:
@@ -22,22 +22,17 @@ def find(run: Run) -> list[Finding]:
     A grid that the benchmark chose by itself gives advice; a grid that the user requested gives information.
     """
     cases = [case for case in algorithm_cases(run) if all(name in case.total.parameters for name in GRID)]
-    return [
-        *_slower(cases, "process-grid-unsuitable", GRID, _grid_words),
-        *_slower(cases, "block-off-optimum", ("block",), _block_words),
-    ]
+    return [*_slower(cases, GRID), *_slower(cases, BLOCK)]
 
 
 def _grid(case: ProgramCase) -> tuple[int, int]:
     return grid_extents(case.total.parameters, case.total.ranks)
 
 
-def _grid_words(case: ProgramCase) -> str:
-    return "a {} x {} grid".format(*_grid(case))
-
-
-def _block_words(case: ProgramCase) -> str:
-    return f"blocks of {case.total.parameters['block']}"
+def _words(case: ProgramCase, varied: tuple[str, ...]) -> str:
+    return (
+        "a {} x {} grid".format(*_grid(case)) if varied == GRID else f"blocks of {case.total.parameters['block']}"
+    )
 
 
 def _chosen(case: ProgramCase, varied: tuple[str, ...]) -> dict[str, str | int | float]:
@@ -46,11 +41,11 @@ def _chosen(case: ProgramCase, varied: tuple[str, ...]) -> dict[str, str | int |
     return {"block": int(case.total.parameters["block"])}
 
 
-def _slower(cases: list[ProgramCase], code: str, varied: tuple[str, ...], words: Words) -> list[Finding]:
+def _slower(cases: list[ProgramCase], varied: tuple[str, ...]) -> list[Finding]:
     """Return a finding for each benchmark, transport and number of ranks."""
     groups: dict[tuple[object, ...], list[ProgramCase]] = defaultdict(list)
     for case in cases:
-        if code != "process-grid-unsuitable" or case.total.ranks > 1:
+        if varied != GRID or case.total.ranks > 1:
             groups[_others(case, varied)].append(case)
     slower = [
         (best, case)
@@ -64,7 +59,7 @@ def _slower(cases: list[ProgramCase], code: str, varied: tuple[str, ...], words:
         lambda pair: (pair[1].total.benchmark, pair[1].total.ranks, pair[1].total.transport),
         lambda pair: (pair[1].size, _excess(*pair)),
     )
-    return [_finding(code, varied, best, case, words) for best, case in worst]
+    return [_finding(varied, best, case) for best, case in worst]
 
 
 def _others(case: ProgramCase, varied: tuple[str, ...]) -> tuple[object, ...]:
@@ -76,16 +71,16 @@ def _excess(best: ProgramCase, case: ProgramCase) -> float:
     return excess_of(case.total, best.total)
 
 
-def _finding(code: str, varied: tuple[str, ...], best: ProgramCase, case: ProgramCase, words: Words) -> Finding:
+def _finding(varied: tuple[str, ...], best: ProgramCase, case: ProgramCase) -> Finding:
     total, excess = case.total, _excess(best, case)
     asked = any(int(total.parameters[name]) for name in GRID) or varied != GRID
     better = f"grid_rows={_grid(best)[0]}" if varied == GRID else f"block={best.total.parameters['block']}"
     return Finding(
-        code=code,
+        code=CODES[varied],
         severity="information" if asked else "advice",
         title=(
-            f"{case.name} on {total.ranks} ranks takes {units.percent(excess)} longer with {words(case)} than "
-            f"with {words(best)}, "
+            f"{case.name} on {total.ranks} ranks takes {units.percent(excess)} longer with {_words(case, varied)} "
+            f"than with {_words(best, varied)}, "
             f"{units.quantity(total.median, 's')} against {units.quantity(best.total.median, 's')}"
         ),
         where=case.where | _chosen(case, varied) | {f"better_{k}": v for k, v in _chosen(best, varied).items()},

@@ -29,14 +29,8 @@ class Declared(Costs):
         self.name = benchmark.name.partition(".")[2]
         self.source = f"declared by {benchmark.source}"
         self._steps = benchmark.costs
-        self._size = next(
-            (
-                parameter.name
-                for parameter in benchmark.parameters
-                if parameter.role == "size" and parameter.type == "integer"
-            ),
-            "",
-        )
+        sizes = (each.name for each in benchmark.parameters if (each.role, each.type) == ("size", "integer"))
+        self._size = next(sizes, "")
         self._ranks = benchmark.ranks
 
     def units(self, phase: Phase, size: float, problem: Problem) -> float:
