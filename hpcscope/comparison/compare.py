@@ -23,6 +23,7 @@ from hpcscope.comparison.effect import Effect
 from hpcscope.comparison.run_effect import RunEffect
 from hpcscope.comparison.significance import Difference, Launches
 from hpcscope.findings.results import Run
+from hpcscope.grouping import grouped
 from hpcscope.machine.machine import Machine
 from hpcscope.plan.case import Case, Key
 from hpcscope.plan.case import key as key_of
@@ -181,10 +182,8 @@ def read_side(path: Path) -> Side:
     """Read what a comparison needs of a run; raises UsageError if a file is missing or wrong."""
     run = Run(path)
     summaries = {(summary.key, summary.metric): summary for summary in run.statistics.primary}
-    beside: dict[Question, list[Summary]] = {}
-    for summary in run.statistics:
-        if not summary.primary:
-            beside.setdefault((summary.key, summary.metric), []).append(summary)
+    others = (summary for summary in run.statistics if not summary.primary)
+    beside = grouped(others, lambda summary: (summary.key, summary.metric))
     settings = read_toml(run.directory.experiment) if run.directory.experiment.exists() else {}
     asked = settings["launcher"] if isinstance(settings.get("launcher"), dict) else {}
     launcher = {f"launcher {name}": str(asked[name]) for name in ("binding", "arguments") if name in asked}

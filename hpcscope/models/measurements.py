@@ -9,6 +9,7 @@ from functools import cached_property
 
 from hpcscope.catalog.benchmark import Pattern
 from hpcscope.catalog.catalog import Catalog, Settings, Standing
+from hpcscope.grouping import grouped
 from hpcscope.machine.host_names import HostNames
 from hpcscope.machine.machine import Host, Machine
 from hpcscope.plan.case import Batch, Case
@@ -122,11 +123,8 @@ def benchmarks_of(places: Iterable[Standing]) -> str:
 
 def by_rung(ons: Iterable[On]) -> list[list[Summary]]:
     """Return the results of each rung, in the order in which the benchmarks declare their rungs."""
-    rungs: dict[tuple[str, int], list[Summary]] = {}
-    for on in ons:
-        benchmark = on.place.benchmark
-        rungs.setdefault((benchmark.name, benchmark.rungs.index(on.place.rung)), []).append(on.summary)
-    return [rungs[rung] for rung in sorted(rungs)]
+    rungs = grouped(ons, lambda on: (on.place.benchmark.name, on.place.benchmark.rungs.index(on.place.rung)))
+    return [[on.summary for on in rungs[rung]] for rung in sorted(rungs)]
 
 
 def oversubscribed(machine: Machine, launches: Iterable[LaunchRecord]) -> frozenset[Batch]:

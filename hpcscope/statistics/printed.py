@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from hpcscope.catalog.catalog import Catalog
+from hpcscope.grouping import grouped
 from hpcscope.plan.case import Key
 from hpcscope.samples.records import Origin, PrintedRecord
 from hpcscope.samples.samples import PrintedFigure
@@ -14,10 +15,9 @@ from hpcscope.statistics.summary import Summary, summary_of
 
 def printed_summaries(printed: Iterable[PrintedFigure], catalog: Catalog) -> list[Summary]:
     """Summarize printed values, in their order: a metric's first definition of time is its headline."""
-    groups: dict[tuple[Key, Origin, str, str], list[PrintedFigure]] = {}
-    for figure in printed:
-        key = (figure.case.key, figure.record.origin, figure.record.metric, figure.record.definition)
-        groups.setdefault(key, []).append(figure)
+    groups = grouped(
+        printed, lambda each: (each.case.key, each.record.origin, each.record.metric, each.record.definition)
+    )
     headlines: set[tuple[Key, Origin, str]] = set()
     summaries = []
     for (case, origin, metric, _), group in groups.items():

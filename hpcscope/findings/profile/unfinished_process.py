@@ -1,9 +1,8 @@
 """Ranks that did not reach the end of MPI_Finalize."""
 
-from collections import defaultdict
-
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile import ProfileFacts
+from hpcscope.grouping import grouped
 from hpcscope.programs.profiles.records import ProfiledProcess
 
 _WAYS = {
@@ -15,9 +14,7 @@ _WAYS = {
 
 def find(facts: ProfileFacts) -> list[Finding]:
     """Find ranks that were killed, aborted or exited early; one finding per kind of end."""
-    alike: dict[tuple[str, str], list[ProfiledProcess]] = defaultdict(list)
-    for process in facts.merged.unfinished:
-        alike[process.state, process.in_routine].append(process)
+    alike = grouped(facts.merged.unfinished, lambda process: (process.state, process.in_routine))
     return [_finding(state, routine, processes) for (state, routine), processes in alike.items()]
 
 

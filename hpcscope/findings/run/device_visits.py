@@ -6,6 +6,7 @@ from typing import NamedTuple
 from hpcscope.findings.finding import Evidence
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.worst_rank import host_of
+from hpcscope.grouping import grouped
 from hpcscope.samples.samples import CaseSamples
 
 
@@ -48,7 +49,4 @@ def device_visits(run: Run) -> Iterator[DeviceVisit]:
 
 def by_device(run: Run) -> dict[tuple[str, str], list[DeviceVisit]]:
     """Return these visits grouped by device: by host and PCI address."""
-    found: dict[tuple[str, str], list[DeviceVisit]] = {}
-    for visit in device_visits(run):
-        found.setdefault((visit.host, visit.pci_address), []).append(visit)
-    return found
+    return grouped(device_visits(run), lambda visit: (visit.host, visit.pci_address))

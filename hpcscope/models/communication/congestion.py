@@ -3,12 +3,11 @@
 After Chunduri et al. 2019, GPCNeT (SC19).
 """
 
-from collections import defaultdict
-
 import numpy as np
 
 from hpcscope.catalog.catalog import Catalog
-from hpcscope.plan.case import Case, Key
+from hpcscope.grouping import grouped
+from hpcscope.plan.case import Case
 from hpcscope.samples.records import Origin
 from hpcscope.samples.samples import CaseSamples, Floats, Samples, Times
 from hpcscope.statistics.estimate import Estimate
@@ -38,10 +37,8 @@ class Congestion(Strict):
 def congestion(samples: Samples, catalog: Catalog) -> list[Congestion]:
     """Return the impact of each load on each exchange that was measured, in the order of the samples."""
     declared = {benchmark.name for benchmark in catalog if {IMPACT, ALONE} <= set(benchmark.metric)}
-    cases: dict[tuple[Key, Origin], list[CaseSamples]] = defaultdict(list)
-    for case_samples in samples.cases:
-        if case_samples.case.benchmark in declared and case_samples.ok:
-            cases[case_samples.key].append(case_samples)
+    visits = (visit for visit in samples.cases if visit.case.benchmark in declared and visit.ok)
+    cases = grouped(visits, lambda visit: visit.key)
     return [congestion for launches in cases.values() if (congestion := _of(launches)) is not None]
 
 

@@ -1,11 +1,10 @@
 """The pair matrix of a cluster: the time of a message between every two ranks, and the outliers."""
 
-from collections import defaultdict
-
 import numpy as np
 
 from hpcscope.catalog.benchmark import Pattern
 from hpcscope.catalog.catalog import Catalog
+from hpcscope.grouping import grouped
 from hpcscope.models.communication.decomposition import FEWEST, FEWEST_LAUNCHES, Outlier, decompose
 from hpcscope.models.communication.switch_latency import SwitchLatency, Wiring, switch_latency
 from hpcscope.plan.case import Batch
@@ -57,11 +56,7 @@ class PairMatrix(Strict):
 
 def pair_matrices(samples: Samples, catalog: Catalog, wiring: Wiring | None = None) -> list[PairMatrix]:
     """Return a matrix for each kind of round that was measured, in the order of the sizes."""
-    kinds: dict[Kind, list[CaseSamples]] = defaultdict(list)
-    declared = {place.benchmark.name for place in catalog.standing(PATTERN)}
-    for case_samples in samples.cases:
-        if case_samples.case.benchmark in declared and case_samples.ok and case_samples.times:
-            kinds[_kind(case_samples, catalog)].append(case_samples)
+    kinds = grouped(visits_of(samples, catalog, PATTERN), lambda visit: _kind(visit, catalog))
     places = {(launch.launch, launch.attempt): launch for launch in samples.launches}
     matrices = []
     for kind in sorted(kinds):
@@ -70,6 +65,12 @@ def pair_matrices(samples: Samples, catalog: Catalog, wiring: Wiring | None = No
         hosts = [process.host for process in launch.processes] if launch else []
         matrices.append(_matrix(kind, kinds[kind], hosts, wiring))
     return matrices
+
+
+def visits_of(samples: Samples, catalog: Catalog, pattern: Pattern) -> list[CaseSamples]:
+    """Return the visits with times to benchmarks of a pattern, without those that failed."""
+    declared = {place.benchmark.name for place in catalog.standing(pattern)}
+    return [visit for visit in samples.cases if visit.case.benchmark in declared and visit.ok and visit.times]
 
 
 def half_round_trips(cases: list[CaseSamples], ranks: int) -> Floats:

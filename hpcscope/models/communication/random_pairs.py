@@ -6,6 +6,7 @@ import numpy as np
 
 from hpcscope.catalog.benchmark import Pattern
 from hpcscope.catalog.catalog import Catalog
+from hpcscope.grouping import grouped
 from hpcscope.machine.host_names import HostNames
 from hpcscope.models.communication.decomposition import FEWEST, FEWEST_LAUNCHES
 from hpcscope.models.communication.localisation import (
@@ -17,7 +18,7 @@ from hpcscope.models.communication.localisation import (
     chance_of_path,
     localise,
 )
-from hpcscope.models.communication.pair_matrix import Slow, process_names
+from hpcscope.models.communication.pair_matrix import Slow, process_names, visits_of
 from hpcscope.models.communication.switch_latency import SwitchLatency, Wiring, switch_latency
 from hpcscope.plan.case import Batch
 from hpcscope.plan.placement import Placement
@@ -113,19 +114,17 @@ def random_pairs(
     samples: Samples, catalog: Catalog, topology: Topology | None, wiring: Wiring | None = None
 ) -> list[RandomPairs]:
     """Return the sample of every size that was measured, in the order of the sizes."""
-    kinds: dict[Kind, list[CaseSamples]] = defaultdict(list)
-    declared = {place.benchmark.name for place in catalog.standing(PATTERN)}
-    for case_samples in samples.cases:
-        if case_samples.case.benchmark in declared and case_samples.ok and case_samples.times:
-            size = catalog.size(case_samples.case.benchmark, case_samples.case.parameters) or 0
-            kinds[case_samples.case.benchmark, size, case_samples.case.batch, case_samples.origin].append(
-                case_samples
-            )
+    kinds = grouped(visits_of(samples, catalog, PATTERN), lambda visit: _kind(visit, catalog))
     places = {(launch.launch, launch.attempt): launch.processes for launch in samples.launches}
     return [
         _sample(kind, cases, places.get((cases[0].launch, cases[0].attempt), []), topology, wiring)
         for kind, cases in sorted(kinds.items())
     ]
+
+
+def _kind(samples: CaseSamples, catalog: Catalog) -> Kind:
+    size = catalog.size(samples.case.benchmark, samples.case.parameters) or 0
+    return samples.case.benchmark, size, samples.case.batch, samples.origin
 
 
 def _sample(

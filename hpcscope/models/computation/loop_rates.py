@@ -10,6 +10,7 @@ from statistics import harmonic_mean
 import numpy as np
 
 from hpcscope.catalog.catalog import Catalog
+from hpcscope.grouping import grouped
 from hpcscope.plan.case import Case
 from hpcscope.samples.records import Origin
 from hpcscope.statistics.estimate import Estimate
@@ -42,10 +43,8 @@ class LoopRates(Strict):
 
 def loop_rates(summaries: Iterable[Summary], catalog: Catalog) -> list[LoopRates]:
     """Return the spread for each length and number of ranks at which two or more loops have a rate."""
-    groups: dict[tuple[object, Origin], list[Summary]] = {}
-    for case in headlines(summaries):
-        if (case.benchmark, case.unit) == (BENCHMARK, "flop/s") and case.median:
-            groups.setdefault((case.without(catalog, LOOP).key, case.origin), []).append(case)
+    loops = [s for s in headlines(summaries) if (s.benchmark, s.unit) == (BENCHMARK, "flop/s") and s.median]
+    groups = grouped(loops, lambda case: (case.without(catalog, LOOP).key, case.origin))
     return [_spread(cases, catalog) for cases in groups.values() if len(cases) > 1]
 
 

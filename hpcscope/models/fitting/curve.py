@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from hpcscope.catalog.catalog import Catalog
 from hpcscope.catalog.ranks import GROUP, in_groups
+from hpcscope.grouping import grouped
 from hpcscope.models.fitting.fit import FitPoint, NotFitted, Variable
 from hpcscope.plan.case import Case
 from hpcscope.samples.samples import Floats
@@ -102,7 +103,7 @@ def curves(summaries: Sequence[Summary], catalog: Catalog) -> list[Curve]:
     together = [s for s in times if s.definition == "global" and not in_groups(s.parameters)]
     over: list[tuple[Variable, list[list[Summary]]]] = [(name, _over(times, name)) for name in get_args(Swept)]
     over += [
-        ("ranks", [group for group in _groups(together, _without_ranks) if _varies(group, _ranks)]),
+        ("ranks", [group for group in grouped(together, _without_ranks).values() if _varies(group, _ranks)]),
         (
             "message_bytes_and_ranks",
             [group for group in _over(together, "message_bytes", and_ranks=True) if _varies(group, _ranks)],
@@ -133,8 +134,8 @@ def _over(summaries: list[Summary], name: Swept, and_ranks: bool = False) -> lis
     def key(summary: Summary) -> tuple[object, ...]:
         return (*_case_key(summary, name, and_ranks), summary.metric, summary.definition)
 
-    groups = _groups([s for s in summaries if name in s.parameters], key)
-    return [group for group in groups if _varies(group, lambda s: _value(s, name))]
+    groups = grouped((s for s in summaries if name in s.parameters), key)
+    return [group for group in groups.values() if _varies(group, lambda s: _value(s, name))]
 
 
 def _without_ranks(summary: Summary) -> tuple[object, ...]:
@@ -146,13 +147,6 @@ def _case_key(summary: Summary, name: Swept | None, and_ranks: bool = False) -> 
     parameters = tuple(sorted((k, str(v)) for k, v in summary.parameters.items() if k != name))
     ranks = None if and_ranks else summary.ranks
     return (summary.benchmark, parameters, ranks, summary.transport, summary.placement, summary.origin)
-
-
-def _groups(summaries: Iterable[Summary], key: Callable[[Summary], tuple[object, ...]]) -> list[list[Summary]]:
-    groups: dict[tuple[object, ...], list[Summary]] = {}
-    for summary in summaries:
-        groups.setdefault(key(summary), []).append(summary)
-    return list(groups.values())
 
 
 def _is_nothing(summary: Summary) -> bool:

@@ -13,6 +13,7 @@ from typing import Literal
 from hpcscope import units
 from hpcscope.catalog.benchmark import Layer, Pattern
 from hpcscope.catalog.catalog import LIMIT, PROGRAM_LEVELS
+from hpcscope.grouping import grouped
 from hpcscope.machine.machine import Machine
 from hpcscope.models.ladder.limits import MEASURED, Frame, asymptotic_bytes_per_s, message_time_s
 from hpcscope.models.ladder.memory_copy import fastest_copy, fastest_core_copy, not_measured
@@ -381,9 +382,7 @@ def _in_memory(pattern: Pattern, s: Summary, measurements: Measurements) -> tupl
 
 def layered(steps: Iterable[LadderStep], unit: str, higher_is_better: bool) -> list[LadderRung]:
     """Compare each step with the best step of the layer below."""
-    by_layer: dict[Layer, list[LadderStep]] = {}
-    for step in steps:
-        by_layer.setdefault(step.layer, []).append(step)
+    by_layer = grouped(steps, lambda step: step.layer)
     limit = by_layer["limit"][-1].figure if "limit" in by_layer else None
     rungs = []
     for step in chain(*by_layer.values()):

@@ -6,12 +6,11 @@ the rest: cold minus warm buffers is the first touch of pages, columns minus row
 and the remainder is contention, copies, slower links and the library's algorithm.
 """
 
-from collections import defaultdict
-
 import numpy as np
 
 from hpcscope.catalog.catalog import Catalog
 from hpcscope.catalog.expression import evaluate
+from hpcscope.grouping import grouped
 from hpcscope.models.measurements import Measurements
 from hpcscope.models.prediction.costs.declared import numbers
 from hpcscope.models.prediction.measured_costs import MESSAGE, SEED, SizeCurve, curve
@@ -81,9 +80,7 @@ def _called_plainly(case: Case, catalog: Catalog) -> bool:
 
 def _ping_pongs(measurements: Measurements) -> dict[tuple[str, Kind], SizeCurve]:
     """Return the library's ping-pong of each transport and placement."""
-    groups: dict[tuple[str, Kind], list[Summary]] = defaultdict(list)
-    for case in measurements.calling(MESSAGE):
-        groups[case.transport, case.placement.kind].append(case)
+    groups = grouped(measurements.calling(MESSAGE), lambda case: (case.transport, case.placement.kind))
     random = np.random.default_rng(SEED)
     return {
         way: curve(group[0].benchmark, group, random, measurements)

@@ -19,6 +19,7 @@ import hpcscope.models.prediction.costs
 from hpcscope.catalog.benchmark import Phase, Value
 from hpcscope.catalog.catalog import PROGRAM_LEVELS, Catalog
 from hpcscope.errors import UsageError
+from hpcscope.grouping import grouped
 from hpcscope.models.measurements import Measurements
 from hpcscope.models.prediction.contention import Contention
 from hpcscope.models.prediction.costs.declared import Declared
@@ -207,10 +208,8 @@ class Predictor:
 def predictions(measurements: Measurements) -> list[Prediction]:
     """Predict every program at every measured point, and compare prediction and measurement."""
     costs = all_costs(measurements.catalog)
-    groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
-    for case in totals(measurements):
-        if case.benchmark in costs and case.origin in RAN:
-            groups[(case.benchmark, *_given(case, measurements), case.transport)].append(case)
+    cases = (case for case in totals(measurements) if case.benchmark in costs and case.origin in RAN)
+    groups = grouped(cases, lambda case: (case.benchmark, *_given(case, measurements), case.transport))
     several = [groups[key] for key in sorted(groups, key=str) if any(s.ranks > 1 for s in groups[key])]
     found = [_prediction(group, costs[group[0].benchmark], measurements) for group in several]
     error = error_of(found)

@@ -1,12 +1,12 @@
 """The effect of more ranks: speedup, efficiency, the most cost-effective number of ranks."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from hpcscope.catalog.benchmark import Value
 from hpcscope.catalog.catalog import PROGRAM_LEVELS
+from hpcscope.grouping import grouped
 from hpcscope.models.fitting.draws import draw
 from hpcscope.models.measurements import Measurements
 from hpcscope.models.scaling import amdahl
@@ -66,9 +66,9 @@ class Speedup(Strict):
 def speedups(measurements: Measurements) -> list[Speedup]:
     """Return the speedups of every program that was measured on more than one rank, one for each size."""
     times = totals(measurements)
-    groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
-    for case in times:
-        groups[(*without_grid(case, measurements), case.transport, place(case), case.origin)].append(case)
+    groups = grouped(
+        times, lambda case: (*without_grid(case, measurements), case.transport, place(case), case.origin)
+    )
     several = [group for group in groups.values() if max(s.ranks for s in group) > 1]
     return sorted((_speedup(group, times, measurements) for group in several), key=_order)
 

@@ -1,7 +1,6 @@
 """A process grid or block size that makes linear algebra slower than another choice does."""
 
 import math
-from collections import defaultdict
 
 from hpcscope import units
 from hpcscope.catalog.ranks import grid_extents
@@ -9,6 +8,7 @@ from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import but_for, certainly_longer, excess_of, how_compared, largest_of_each
 from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases
+from hpcscope.grouping import grouped
 
 SMALLEST_EXCESS = 0.05
 GRID = ("grid_rows", "grid_columns")
@@ -43,10 +43,8 @@ def _chosen(case: ProgramCase, varied: tuple[str, ...]) -> dict[str, str | int |
 
 def _slower(cases: list[ProgramCase], varied: tuple[str, ...]) -> list[Finding]:
     """Return a finding for each benchmark, transport and number of ranks."""
-    groups: dict[tuple[object, ...], list[ProgramCase]] = defaultdict(list)
-    for case in cases:
-        if varied != GRID or case.total.ranks > 1:
-            groups[_others(case, varied)].append(case)
+    choosing = [case for case in cases if varied != GRID or case.total.ranks > 1]
+    groups = grouped(choosing, lambda case: _others(case, varied))
     slower = [
         (best, case)
         for group in groups.values()

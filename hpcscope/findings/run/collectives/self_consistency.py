@@ -24,6 +24,7 @@ from hpcscope.findings.run.collectives.guideline import (
 )
 from hpcscope.findings.run.evidence import but_for, how_compared, same_place
 from hpcscope.findings.settings import OF_COLLECTIVES, Advised, another_algorithm
+from hpcscope.grouping import grouped
 from hpcscope.statistics.false_discoveries import adjusted
 from hpcscope.statistics.ratio import chance
 from hpcscope.statistics.summary import Summary
@@ -171,11 +172,8 @@ def _scan_against_rounds(calls: GuidelineCalls) -> Iterator[GuidelineComparison]
 
 
 def _shorter_against_longer(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
-    curves: dict[tuple[object, ...], list[Summary]] = {}
-    for s in calls.times:
-        if "message_bytes" in s.parameters:
-            curves.setdefault(but_for(s, "message_bytes"), []).append(s)
-    for curve in curves.values():
+    sized = [s for s in calls.times if "message_bytes" in s.parameters]
+    for curve in grouped(sized, lambda s: but_for(s, "message_bytes")).values():
         ordered = sorted(curve, key=size)
         yield from (GuidelineComparison(short, long) for short, long in pairwise(ordered))
 

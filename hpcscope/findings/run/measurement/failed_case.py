@@ -4,6 +4,7 @@ from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.mpi.wrong_data import is_wrong
+from hpcscope.grouping import grouped
 from hpcscope.samples.records import RankState
 from hpcscope.samples.samples import CaseSamples, PrintedFigure
 
@@ -18,16 +19,10 @@ _ADVICE = {
 
 def find(run: Run) -> list[Finding]:
     """Find every case that failed in some attempt, except for wrong data; one finding per case and failure."""
-    groups: dict[tuple[object, ...], list[CaseSamples]] = {}
-    for failed in run.raw_samples.failures:
-        if failed.status in _HAPPENED and not is_wrong(failed):
-            groups.setdefault((failed.key, failed.status), []).append(failed)
-    printed: dict[object, list[PrintedFigure]] = {}
-    for printed_figure in run.raw_samples.printed:
-        if printed_figure.record.failure:
-            printed.setdefault(
-                (printed_figure.record.file, printed_figure.case.benchmark, printed_figure.record.failure), []
-            ).append(printed_figure)
+    failures = (case for case in run.raw_samples.failures if case.status in _HAPPENED and not is_wrong(case))
+    groups = grouped(failures, lambda case: (case.key, case.status))
+    wrong = (each for each in run.raw_samples.printed if each.record.failure)
+    printed = grouped(wrong, lambda each: (each.record.file, each.case.benchmark, each.record.failure))
     return [
         *(_finding(run, several) for several in groups.values()),
         *(_of_another_program(several) for several in printed.values()),

@@ -4,6 +4,7 @@ from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import one_of_each_case
+from hpcscope.grouping import grouped
 from hpcscope.statistics.summary import Summary
 
 TOLERATED = 0.05
@@ -13,10 +14,9 @@ FEWEST = 3
 
 def find(run: Run) -> list[Finding]:
     """Find cases with more than 5 % late repetitions, and at least three; one finding per benchmark."""
-    benchmarks: dict[str, list[Summary]] = {}
-    for summary in one_of_each_case([s for s in run.statistics if s.primary]):
-        if summary.invalid_share > TOLERATED and _late(summary) >= FEWEST:
-            benchmarks.setdefault(summary.benchmark, []).append(summary)
+    cases = one_of_each_case(s for s in run.statistics if s.primary)
+    late = [case for case in cases if case.invalid_share > TOLERATED and _late(case) >= FEWEST]
+    benchmarks = grouped(late, lambda case: case.benchmark)
     return [_finding(run.benchmarks[name].title, late) for name, late in benchmarks.items()]
 
 

@@ -1,13 +1,13 @@
 """Received or computed data are wrong."""
 
 import re
-from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
+from hpcscope.grouping import grouped
 from hpcscope.launch import wrong_data
 from hpcscope.launch.wrong_data import Shown
 from hpcscope.plan.case import Case
@@ -24,11 +24,8 @@ def find(run: Run) -> list[Finding]:
 
 def by_routine(run: Run) -> dict[str, list[CaseSamples]]:
     """Return the visits with wrong data, grouped by what they called: an MPI routine, else the benchmark."""
-    cases: dict[str, list[CaseSamples]] = defaultdict(list)
-    for failure in run.raw_samples.failures:
-        if is_wrong(failure):
-            cases[_called(run, failure.case) or failure.case.benchmark].append(failure)
-    return cases
+    wrong = filter(is_wrong, run.raw_samples.failures)
+    return grouped(wrong, lambda failure: _called(run, failure.case) or failure.case.benchmark)
 
 
 def is_wrong(case: CaseSamples) -> bool:

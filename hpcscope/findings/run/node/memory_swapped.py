@@ -1,6 +1,5 @@
 """The working set no longer fits into memory: pages are repeatedly read back from a disk."""
 
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -8,6 +7,7 @@ from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import but_for
+from hpcscope.grouping import grouped
 from hpcscope.plan.case import Key
 from hpcscope.samples.samples import CaseSamples
 from hpcscope.statistics.estimate import Estimate
@@ -41,9 +41,7 @@ def find(run: Run) -> Found:
     Melas 2000, sec. 7.5.2: memory swapping seen as a knee. Cases that use files read pages and are left out.
     """
     seen = swapped(run)
-    summaries: dict[Key, list[Summary]] = defaultdict(list)
-    for case in run.headlines:
-        summaries[case.key].append(case)
+    summaries = grouped(run.headlines, lambda case: case.key)
     swapping = [(_figure(run, summaries[key]), found) for key, found in seen.items() if key in summaries]
     if not swapping:
         return
@@ -81,11 +79,9 @@ def find(run: Run) -> Found:
 
 def swapped(run: Run) -> dict[Key, Swapping]:
     """Return the cases in which more than half of the visits swapped."""
-    visits: dict[Key, list[CaseSamples]] = defaultdict(list)
-    for case in run.raw_samples.cases:
-        if case.ok and "file_system" not in run.benchmark(case.case).requires:
-            visits[case.case.key].append(case)
-    found = {key: _swapping(cases) for key, cases in visits.items()}
+    cases = run.raw_samples.cases
+    visits = (visit for visit in cases if visit.ok and "file_system" not in run.benchmark(visit.case).requires)
+    found = {key: _swapping(cases) for key, cases in grouped(visits, lambda visit: visit.case.key).items()}
     return {key: swapping for key, swapping in found.items() if swapping is not None}
 
 
