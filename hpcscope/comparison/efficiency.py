@@ -15,6 +15,7 @@ from hpcscope.catalog.benchmark import Pattern
 from hpcscope.catalog.catalog import LIMIT, Catalog
 from hpcscope.comparison.letters import letter
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.models.ladder.rung import Ladder, LadderRung
 from hpcscope.models.measurements import benchmarks_of
 from hpcscope.plan.placement import ALL
@@ -184,13 +185,9 @@ def _precision(case: Summary, catalog: Catalog) -> str:
 
 def _arithmetic_peak(limits: list[Summary], of: Summary) -> Summary | None:
     """Return the fastest case of the tightest limit other than the benchmark itself."""
-    fastest: dict[str, Summary] = {}
-    for case in limits:
-        if case.benchmark != of.benchmark and _same_nodes(case, of):
-            known = fastest.get(case.benchmark)
-            if known is None or case.estimate.value > known.estimate.value:
-                fastest[case.benchmark] = case
-    return min(fastest.values(), key=lambda case: case.estimate.value, default=None)
+    others = (case for case in limits if case.benchmark != of.benchmark and _same_nodes(case, of))
+    fastest = largest_of_each(others, lambda case: case.benchmark, lambda case: case.estimate.value)
+    return min(fastest, key=lambda case: case.estimate.value, default=None)
 
 
 def _memory(summaries: list[Summary], catalog: Catalog, side: str, lacking: list[str]) -> Found:

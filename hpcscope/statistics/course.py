@@ -239,12 +239,9 @@ def _level(case: CaseSamples) -> float | None:
 
 def _launch_dependence(levels: _Levels) -> tuple[float | None, bool]:
     """Return the rank correlation of the levels of successive launches, and whether it is significant."""
-    by_launch: dict[int, list[float]] = defaultdict(list)
     relative = levels.log_time - group_medians(levels.log_time, levels.case)[levels.case]
-    for launch, level in zip(levels.launch.tolist(), relative.tolist(), strict=True):
-        by_launch[launch].append(level)
-    series = np.array([np.median(by_launch[launch]) for launch in sorted(by_launch)])
-    found = lag_one(series)
+    launches = np.unique(levels.launch, return_inverse=True)[1]
+    found = lag_one(group_medians(relative, launches))
     return (None, False) if found is None else (found[0], normal_cdf(-found[1]) < ALIKE)
 
 

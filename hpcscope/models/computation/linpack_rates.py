@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from hpcscope.grouping import grouped
 from hpcscope.machine.machine import Host, Machine
 from hpcscope.models.fitting.draws import draw
 from hpcscope.models.measurements import Measurements
@@ -130,12 +131,9 @@ def _n_half(best: Summary, rates: list[Summary]) -> tuple[Estimate | None, str]:
 
     Fewer than six launches give no interval.
     """
-    fastest: dict[int, Summary] = {}
-    for case in rates:
-        n = int(case.parameters["n"])
-        if n <= int(best.parameters["n"]) and (n not in fastest or (case.median or 0) > (fastest[n].median or 0)):
-            fastest[n] = case
-    sizes = sorted(fastest)
+    by_size = grouped(rates, lambda case: int(case.parameters["n"]))
+    sizes = sorted(n for n in by_size if n <= int(best.parameters["n"]))
+    fastest = {n: max(by_size[n], key=lambda case: case.median or 0.0) for n in sizes}
     half = (best.median or 0.0) / 2
     below = [pair for pair in pairwise(sizes) if (fastest[pair[0]].median or 0.0) < half]
     if not below:

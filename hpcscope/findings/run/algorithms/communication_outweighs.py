@@ -1,11 +1,11 @@
 """With enough ranks, an algorithm is communication-bound."""
 
-from collections import defaultdict
-
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import largest_of_each
 from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases, written
+from hpcscope.grouping import grouped
 from hpcscope.models.scaling.speedup import Speedup
 
 
@@ -15,22 +15,15 @@ def find(run: Run) -> list[Finding]:
     Melas 2000, sec. 7.6.1: beyond that number of ranks, little is gained. Communication must dominate on all
     larger numbers of ranks, too. All communication of an algorithm counts, including distribution and collection.
     """
-    curves: dict[tuple[object, ...], list[ProgramCase]] = defaultdict(list)
-    for case in algorithm_cases(run):
-        if case.total.ranks > 1:
-            total = case.total
-            curves[total.benchmark, case.kind, total.transport, total.placement, case.size].append(case)
-    worst: dict[tuple[object, ...], ProgramCase] = {}
-    for of_size, cases in curves.items():
-        first = _from(sorted(cases, key=lambda case: case.total.ranks))
-        known = worst.get(of_size[:-1])
-        if first is not None and (known is None or first.size > known.size):
-            worst[of_size[:-1]] = first
+    parallel = [case for case in algorithm_cases(run) if case.total.ranks > 1]
+    curves = grouped(parallel, lambda case: (*case.apart(), case.size))
+    firsts = (_from(sorted(cases, key=lambda case: case.total.ranks)) for cases in curves.values())
+    bound = (case for case in firsts if case is not None)
     largest = {
-        key: max(case.size for of_size, cases in curves.items() if of_size[:-1] == key for case in cases)
-        for key in worst
+        key: max(case.size for case in cases) for key, cases in grouped(parallel, ProgramCase.apart).items()
     }
-    return [_finding(run, case, case.size == largest[key]) for key, case in worst.items()]
+    worst = largest_of_each(bound, ProgramCase.apart, lambda case: case.size)
+    return [_finding(run, case, case.size == largest[case.apart()]) for case in worst]
 
 
 def _from(cases: list[ProgramCase]) -> ProgramCase | None:
