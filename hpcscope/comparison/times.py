@@ -32,8 +32,7 @@ def rows(cases: Sequence[ComparedCase]) -> list[ComparedRow]:
             known.append(case)
     return [
         ComparedRow(
-            min(row, key=lambda compared_case: compared_case.better != "lower"),
-            ", ".join(compared_case.metric_words for compared_case in row),
+            min(row, key=lambda case: case.better != "lower"), ", ".join(case.metric_words for case in row)
         )
         for row in times
     ]

@@ -72,12 +72,8 @@ class Measurements:
 
     @cached_property
     def _back_to_back(self) -> dict[tuple[object, str], Summary]:
-        cases = [
-            summary
-            for summary in self.summaries
-            if summary.definition == "streaming" and summary.valid and summary.median
-        ]
-        return {(case.samples_key, case.metric): case for case in cases}
+        streaming = (s for s in self.summaries if s.definition == "streaming" and s.valid and s.median)
+        return {(case.samples_key, case.metric): case for case in streaming}
 
     def of(self, benchmark: str, metric: str, settings: Settings | None = None) -> list[Summary]:
         """Return the results of a benchmark's metric with these parameters, as far as the benchmark has them."""

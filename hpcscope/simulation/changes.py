@@ -42,9 +42,7 @@ def _with_hosts(platform: Platform, count: int) -> Platform:
     names = (name for n in itertools.count(len(known) + 1) if (name := f"{first.name}-{n}") not in taken)
     nodes = [*known, *(replace(first, name=name) for name in itertools.islice(names, count - len(known)))]
     group = topology.group[0].model_copy(update={"hosts": [node.name for node in nodes]})
-    exceptions = [
-        host_exception for host_exception in topology.exception if host_exception.host in set(group.hosts)
-    ]
+    exceptions = [slow for slow in topology.exception if slow.host in set(group.hosts)]
     of_all = topology.model_copy(update={"group": [group], "exception": exceptions})
     return replace(platform, nodes=nodes, topology=of_all)
 

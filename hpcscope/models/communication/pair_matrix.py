@@ -57,14 +57,14 @@ class PairMatrix(Strict):
 def pair_matrices(samples: Samples, catalog: Catalog, wiring: Wiring | None = None) -> list[PairMatrix]:
     """Return a matrix for each kind of round that was measured, in the order of the sizes."""
     kinds = grouped(visits_of(samples, catalog, PATTERN), lambda visit: _kind(visit, catalog))
-    places = {(launch.launch, launch.attempt): launch for launch in samples.launches}
-    matrices = []
-    for kind in sorted(kinds):
-        first = kinds[kind][0]
-        launch = places.get((first.launch, first.attempt))
-        hosts = [process.host for process in launch.processes] if launch else []
-        matrices.append(_matrix(kind, kinds[kind], hosts, wiring))
-    return matrices
+    return [_matrix(kind, kinds[kind], hosts_of(kinds[kind][0], samples), wiring) for kind in sorted(kinds)]
+
+
+def hosts_of(visit: CaseSamples, samples: Samples) -> list[str]:
+    """Return the hosts of the launch of a visit, in the order in which it names its ranks; empty if not known."""
+    launches = {(launch.launch, launch.attempt): launch for launch in samples.launches}
+    launch = launches.get((visit.launch, visit.attempt))
+    return [process.host for process in launch.processes] if launch else []
 
 
 def visits_of(samples: Samples, catalog: Catalog, pattern: Pattern) -> list[CaseSamples]:

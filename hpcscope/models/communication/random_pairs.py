@@ -18,11 +18,11 @@ from hpcscope.models.communication.localisation import (
     chance_of_path,
     localise,
 )
-from hpcscope.models.communication.pair_matrix import Slow, process_names, visits_of
+from hpcscope.models.communication.pair_matrix import Slow, hosts_of, process_names, visits_of
 from hpcscope.models.communication.switch_latency import SwitchLatency, Wiring, switch_latency
 from hpcscope.plan.case import Batch
 from hpcscope.plan.placement import Placement
-from hpcscope.samples.records import Origin, Process
+from hpcscope.samples.records import Origin
 from hpcscope.samples.samples import CaseSamples, Floats, Integers, Samples
 from hpcscope.strict import Strict
 from hpcscope.topology.topology import Topology
@@ -115,9 +115,8 @@ def random_pairs(
 ) -> list[RandomPairs]:
     """Return the sample of every size that was measured, in the order of the sizes."""
     kinds = grouped(visits_of(samples, catalog, PATTERN), lambda visit: _kind(visit, catalog))
-    places = {(launch.launch, launch.attempt): launch.processes for launch in samples.launches}
     return [
-        _sample(kind, cases, places.get((cases[0].launch, cases[0].attempt), []), topology, wiring)
+        _sample(kind, cases, hosts_of(cases[0], samples), topology, wiring)
         for kind, cases in sorted(kinds.items())
     ]
 
@@ -130,14 +129,13 @@ def _kind(samples: CaseSamples, catalog: Catalog) -> Kind:
 def _sample(
     kind: Kind,
     cases: list[CaseSamples],
-    processes: list[Process],
+    hosts: list[str],
     topology: Topology | None,
     wiring: Wiring | None,
 ) -> RandomPairs:
     benchmark, size, (ranks, transport, placement), origin = kind
     rounds = {int(samples.case.parameters["round"]) for samples in cases}
     pairs = measured(cases, ranks)
-    hosts = [process.host for process in processes]
     names = process_names(hosts, ranks)
     attributes = host_groups(hosts, ranks, topology)
     reason = ""

@@ -37,13 +37,10 @@ class ModelError:
         """
         if point.ranks == 1:
             return point
-        of_class = [
-            predicted_point
-            for predicted_point in self._points
-            if predicted_point is not point and bool(predicted_point.hidden_s) == bool(point.hidden_s)
-        ]
-        same = {id(predicted_point) for predicted_point in alike}
-        own = [predicted_point for predicted_point in of_class if id(predicted_point) in same]
+        hides = bool(point.hidden_s)
+        of_class = [other for other in self._points if other is not point and bool(other.hidden_s) == hides]
+        same = {id(other) for other in alike}
+        own = [other for other in of_class if id(other) in same]
         others = own if len(own) >= FEWEST else of_class
         total = _errors((p.total_s, p.measured_total_s.value if p.measured_total_s else None) for p in others)
         return point.model_copy(

@@ -256,13 +256,7 @@ class ObservedRun:
     def _growth(self, reading: StatementReading) -> ReadValue:
         """Return the time on all ranks over the time on half of them, and the law that the models chose."""
         size = self._published_size(reading)
-        found = [
-            fit
-            for fit in self.fits
-            if fit.variable == "ranks"
-            and (fit.subject.benchmark, fit.subject.transport) == (reading.benchmark, reading.transport)
-            and reading.parameters.items() <= fit.subject.parameters.items()
-        ]
+        found = [fit for fit in self._fits(reading) if fit.variable == "ranks"]
         if not found:
             return ReadValue(size=size, ranks=reading.ranks)
         # If no law fits, the values are still shown: any fit has the points.
@@ -283,18 +277,21 @@ class ObservedRun:
 
     def _fitted(self, reading: StatementReading) -> PerLaunch | None:
         model, _, name = reading.fitted.partition(".")
-        for fit in self.fits:
-            subject = fit.subject
-            if (
-                (fit.model, fit.metric) == (model, reading.metric)
-                and (subject.benchmark, subject.transport) == (reading.benchmark, reading.transport)
-                and reading.ranks in (0, subject.ranks)
-                and reading.parameters.items() <= subject.parameters.items()
-            ):
+        for fit in self._fits(reading):
+            if (fit.model, fit.metric) == (model, reading.metric) and reading.ranks in (0, fit.subject.ranks):
                 for parameter in fit.parameters:
                     if parameter.name == name:
                         return PerLaunch(Estimate(value=parameter.value, low=parameter.low, high=parameter.high))
         return None
+
+    def _fits(self, reading: StatementReading) -> list[Fit]:
+        """Return the fits to a reading's benchmark, over its transport and with its parameters."""
+        return [
+            fit
+            for fit in self.fits
+            if (fit.subject.benchmark, fit.subject.transport) == (reading.benchmark, reading.transport)
+            and reading.parameters.items() <= fit.subject.parameters.items()
+        ]
 
     def _told(self, case: Summary) -> list[Crossing]:
         """Return the bytes that a product's own messages carry into and out of each group of hosts."""

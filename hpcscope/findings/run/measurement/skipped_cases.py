@@ -1,10 +1,10 @@
 """Cases without a result: skipped, unavailable, or never reached; rounds of a mix without samples."""
 
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 
 
-def find(run: Run) -> list[Finding]:
+def find(run: Run) -> Found:
     """Find skipped and unavailable cases, one finding per reason, and planned cases that were never reached."""
     reasons: dict[str, list[str]] = {}
     lacking = {lack.resource for lack in run.record.lacks}
@@ -16,13 +16,12 @@ def find(run: Run) -> list[Finding]:
         first = launches[0]
         if first.status == "unavailable":
             reasons.setdefault(first.reason, []).append(first.case.benchmark)
-    findings = [_skipped(reason, cases) for reason, cases in reasons.items()]
+    yield from (_skipped(reason, cases) for reason, cases in reasons.items())
     missing, planned = _not_reached(run)
     if missing:
-        findings.append(_unreached(run, missing, planned))
+        yield _unreached(run, missing, planned)
     if len(run.raw_samples.rounds) < run.record.rounds:
-        findings.append(_without_rounds(run))
-    return findings
+        yield _without_rounds(run)
 
 
 def _not_reached(run: Run) -> tuple[list[str], int]:
