@@ -1,10 +1,10 @@
 """A path loses packets, either without load or only when streams fill it."""
 
-from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import same_place
 from hpcscope.findings.run.two_hosts import figures_by_case, lower, two_hosts
+from hpcscope.statistics.estimate import in_percent
 from hpcscope.statistics.summary import Summary
 
 LOADED, RATE = "retransmitted_share", "bandwidth_bytes_per_s"
@@ -46,7 +46,7 @@ def _of_link(run: Run, idle: Summary) -> Finding:
     return Finding(
         code="lossy-path",
         severity="warning",
-        title=f"Between {first} and {second}, {_share(idle)} of the packets are lost without any load",
+        title=f"Between {first} and {second}, {in_percent(idle.estimate)} of the packets are lost without any load",
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=run.evidence(idle),
         advice=(
@@ -66,7 +66,7 @@ def _of_load(run: Run, hit: list[dict[str, Summary]], of: int, idle: list[Summar
         code="lost-under-load",
         severity="warning",
         title=(
-            f"Between {first} and {second}, {_share(share)} of the packets of streams are retransmitted "
+            f"Between {first} and {second}, {in_percent(share.estimate)} of the packets of streams are retransmitted "
             f"(with {len(hit)} of {of} loads; the worst: {share.label})"
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},
@@ -82,7 +82,3 @@ def _of_load(run: Run, hit: list[dict[str, Summary]], of: int, idle: list[Summar
         ),
         lost=share.median,
     )
-
-
-def _share(case: Summary) -> str:
-    return units.share(case.median or 0.0, case.ci_low, case.ci_high)
