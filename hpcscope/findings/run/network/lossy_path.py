@@ -43,10 +43,11 @@ def _same_path(loaded: Summary, idle: list[Summary]) -> list[Summary]:
 
 def _of_link(run: Run, idle: Summary) -> Finding:
     first, second = two_hosts(run, idle)
+    lost = in_percent(idle.estimate)
     return Finding(
         code="lossy-path",
         severity="warning",
-        title=f"Between {first} and {second}, {in_percent(idle.estimate)} of the packets are lost without any load",
+        title=f"Between {first} and {second}, {lost} of the packets are lost without any load",
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=run.evidence(idle),
         advice=(
@@ -66,8 +67,8 @@ def _of_load(run: Run, hit: list[dict[str, Summary]], of: int, idle: list[Summar
         code="lost-under-load",
         severity="warning",
         title=(
-            f"Between {first} and {second}, {in_percent(share.estimate)} of the packets of streams are retransmitted "
-            f"(with {len(hit)} of {of} loads; the worst: {share.label})"
+            f"Between {first} and {second}, {in_percent(share.estimate)} of the packets of streams are "
+            f"retransmitted (with {len(hit)} of {of} loads; the worst: {share.label})"
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=[
