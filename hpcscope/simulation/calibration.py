@@ -15,7 +15,7 @@ from hpcscope.models.fitting.fit import Fit, Segment
 from hpcscope.models.ladder.paths import paths
 from hpcscope.models.measurements import Measurements, short_names
 from hpcscope.simulation.description import FACTORS, LEAST
-from hpcscope.simulation.platform import LIBRARY, Exchange, Platform
+from hpcscope.simulation.platform import LIBRARY, Platform
 from hpcscope.statistics.estimate import in_unit
 
 EAGER_BYTES = 65536
@@ -107,18 +107,15 @@ def _plain(fit: Fit, measurements: Measurements, layer: Layer) -> bool:
 
 def _route(platform: Platform, measurements: Measurements, lines: Fit, inside: bool) -> Route | None:
     if inside or platform.topology is None:
-        return _as_route(platform.inside)
+        exchange = platform.inside
+        if exchange is None:
+            return None
+        return Route(exchange.latency_s.estimate.value, exchange.bandwidth_bytes_per_s.estimate.value)
     hosts = list(map(short_names(measurements.machine), measurements.hosts(lines.subject)))
     if len(hosts) < 2 or any(name not in platform.topology.group_of for name in hosts):
         return None
     join = platform.topology.join(hosts[0], hosts[1])
     return Route(join.latency_s, join.bandwidth_bytes_per_s)
-
-
-def _as_route(exchange: Exchange | None) -> Route | None:
-    if exchange is None:
-        return None
-    return Route(exchange.latency_s.estimate.value, exchange.bandwidth_bytes_per_s.estimate.value)
 
 
 def _eager_limit(lines: Fit | None) -> tuple[int, str]:
