@@ -26,10 +26,6 @@ Tell = Callable[[str], None]
 class LoadingProber(Protocol):
     """Measures under load."""
 
-    @property
-    def hosts(self) -> Sequence[str]:
-        """Names of the hosts."""
-
     def loaded(
         self, transfers: Sequence[Transfer], rates: Sequence[float], pair: Transfer
     ) -> tuple[Answer, list[float]]:

@@ -40,11 +40,6 @@ class OneProcess:
         ]
         self._rates: dict[tuple[object, ...], Rates | None] = {}
 
-    def sizes(self, problem: Problem) -> list[int]:
-        """Return the sizes at which one rank was measured."""
-        rates = self._of(problem, "compute")
-        return [] if rates is None else [int(size) for size in rates[0]]
-
     def total(self, problem: Problem) -> Estimate | None:
         """Return the total time of the problem on one rank; None if it was not measured."""
         metric, wanted = self._catalog.time_metric(self._costs.benchmark), self._effective(problem.parameters)
