@@ -1,9 +1,9 @@
 """A parallel sort gives one rank more than its share."""
 
-from hpcscope.findings.finding import Finding
+from hpcscope.findings.finding import Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import largest_of_each
-from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases
+from hpcscope.findings.run.program_case import algorithm_cases
 
 IMBALANCE = "partition_imbalance"
 LARGEST = 1.25
@@ -11,7 +11,7 @@ LARGEST = 1.25
 BOUND = 2.0
 
 
-def find(run: Run) -> list[Finding]:
+def find(run: Run) -> Found:
     """Find for each kind of input the sort with the largest partition, if that is too large at 95 % confidence."""
     uneven = [
         case
@@ -21,20 +21,17 @@ def find(run: Run) -> list[Finding]:
     worst = largest_of_each(
         uneven, lambda case: (case.total.benchmark, case.kind), lambda case: case.seconds(IMBALANCE)
     )
-    return [_finding(case) for case in worst]
-
-
-def _finding(case: ProgramCase) -> Finding:
-    largest = case.seconds(IMBALANCE)
-    return Finding(
-        code="partition-imbalance",
-        severity="warning" if largest > BOUND else "advice",
-        title=f"{case.total.label}: one rank gets {largest:.2f} times its share of the keys",
-        where=case.where,
-        evidence=case.evidence(IMBALANCE, "idle_s", "compute_s", "time_s"),
-        advice=(
-            "All ranks wait for that rank in the last stage. Pivots cannot separate equal keys: break ties by "
-            "position (`variant=tuned` does), or take more samples from each rank."
-        ),
-        lost=1 - 1 / largest,
-    )
+    for case in worst:
+        largest = case.seconds(IMBALANCE)
+        yield Finding(
+            code="partition-imbalance",
+            severity="warning" if largest > BOUND else "advice",
+            title=f"{case.total.label}: one rank gets {largest:.2f} times its share of the keys",
+            where=case.where,
+            evidence=case.evidence(IMBALANCE, "idle_s", "compute_s", "time_s"),
+            advice=(
+                "All ranks wait for that rank in the last stage. Pivots cannot separate equal keys: break ties by "
+                "position (`variant=tuned` does), or take more samples from each rank."
+            ),
+            lost=1 - 1 / largest,
+        )

@@ -91,6 +91,11 @@ def size(summary: Summary) -> int:
     return int(summary.parameters.get("message_bytes", 0))
 
 
+def where(case: Summary) -> dict[str, str | int | float]:
+    """Return the location of a finding about an MPI call."""
+    return {"benchmark": case.benchmark, "ranks": case.ranks, "message_bytes": size(case), "layer": "mpi"}
+
+
 def slowest_pair(left: Summary, pairs: list[Summary]) -> Summary | None:
     """Return the slowest of the two-rank messages over the same transport as a call on many ranks."""
     return max(

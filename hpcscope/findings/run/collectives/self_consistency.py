@@ -21,6 +21,7 @@ from hpcscope.findings.run.collectives.guideline import (
     GuidelineComparison,
     size,
     slowest_pair,
+    where,
 )
 from hpcscope.findings.run.evidence import but_for, how_compared, same_place
 from hpcscope.findings.settings import OF_COLLECTIVES, Advised, another_algorithm
@@ -204,13 +205,7 @@ def _finding(run: Run, guideline: Guideline, broken: list[Violation]) -> Finding
         cause=OF_COLLECTIVES if how.trials else "",
         severity="warning" if worst.excess > 1 else "advice",
         title=f"{guideline.left} takes {units.longer(excess)} {guideline.right}: {worst.left.label}{many}",
-        where={
-            "guideline": guideline.name,
-            "benchmark": worst.left.benchmark,
-            "ranks": worst.left.ranks,
-            "message_bytes": size(worst.left),
-            "layer": "mpi",
-        },
+        where={"guideline": guideline.name, **where(worst.left)},
         evidence=[evidence for violation in broken[:5] for evidence in _evidence(violation)],
         advice=how.words,
         trials=how.trials,

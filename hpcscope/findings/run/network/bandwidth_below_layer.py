@@ -1,7 +1,7 @@
 """A layer delivers much less bandwidth than the layer below it."""
 
 from hpcscope import units
-from hpcscope.findings.finding import Finding
+from hpcscope.findings.finding import Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.rungs import RungLoss, case_of, losses, selecting_the_network
 from hpcscope.findings.settings import Advised, advised
@@ -13,29 +13,26 @@ TOLERATED = 0.7
 MUCH = 0.4
 
 
-def find(run: Run) -> list[Finding]:
+def find(run: Run) -> Found:
     """Find rungs of frames, network and MPI below 70 % of the layer below at 95 % confidence."""
     layers = ("frames", "network", "mpi")
-    return [_finding(run, loss) for loss in losses(run, "bandwidth_bytes_per_s", layers, TOLERATED)]
-
-
-def _finding(run: Run, loss: RungLoss) -> Finding:
-    rung = loss.rung
-    retained = units.share(rung.retained, rung.retained_low, rung.retained_high)
-    how = _advice(run, loss)
-    return Finding(
-        code="bandwidth-below-layer",
-        severity="advice" if loss.retained >= MUCH or _without_library(loss) else "warning",
-        title=(
-            f"{_subject(loss)} {units.quantity(rung.value, 'B/s')}, {retained} of the "
-            f"{units.quantity(loss.below.value, 'B/s')} of the layer below ({loss.ladder.path})"
-        ),
-        where=loss.where,
-        evidence=loss.evidence,
-        advice=how.words,
-        trials=how.trials,
-        lost=1 - loss.retained,
-    )
+    for loss in losses(run, "bandwidth_bytes_per_s", layers, TOLERATED):
+        rung = loss.rung
+        retained = units.share(rung.retained, rung.retained_low, rung.retained_high)
+        how = _advice(run, loss)
+        yield Finding(
+            code="bandwidth-below-layer",
+            severity="advice" if loss.retained >= MUCH or _without_library(loss) else "warning",
+            title=(
+                f"{_subject(loss)} {units.quantity(rung.value, 'B/s')}, {retained} of the "
+                f"{units.quantity(loss.below.value, 'B/s')} of the layer below ({loss.ladder.path})"
+            ),
+            where=loss.where,
+            evidence=loss.evidence,
+            advice=how.words,
+            trials=how.trials,
+            lost=1 - loss.retained,
+        )
 
 
 def _subject(loss: RungLoss) -> str:

@@ -95,7 +95,7 @@ def _saturated(run: Run, scaling: Scaling, enough: Summary, estimate: Estimate |
             f"{cores} of {whole.ranks} cores already reach {in_percent(reached)} of the memory bandwidth of all "
             f"cores ({written(whole)})"
         ),
-        where={"layer": "node", "benchmark": whole.benchmark, "ranks": cores, "placement": str(whole.placement)},
+        where=_where(whole, cores),
         evidence=run.evidence(*scaling.points),
         advice=(
             f"Programs limited by memory bandwidth gain nothing from more than {cores} of these cores. Use the "
@@ -103,6 +103,10 @@ def _saturated(run: Run, scaling: Scaling, enough: Summary, estimate: Estimate |
         ),
         lost=None if estimate is None else max(0.0, 1 - estimate.value),
     )
+
+
+def _where(case: Summary, ranks: int) -> dict[str, str | int | float]:
+    return {"layer": "node", "benchmark": case.benchmark, "ranks": ranks, "placement": str(case.placement)}
 
 
 def _starved(run: Run, scaling: Scaling, estimate: Estimate) -> Finding:
@@ -114,12 +118,7 @@ def _starved(run: Run, scaling: Scaling, estimate: Estimate) -> Finding:
             f"With all {whole.ranks} cores streaming, each gets {in_percent(estimate)} of "
             "the memory bandwidth of a single core"
         ),
-        where={
-            "layer": "node",
-            "benchmark": whole.benchmark,
-            "ranks": whole.ranks,
-            "placement": str(whole.placement),
-        },
+        where=_where(whole, whole.ranks),
         evidence=run.evidence(*scaling.points),
         advice="`scope run node.stream --module standard` measures every number of cores and shows how many "
         "suffice.",
