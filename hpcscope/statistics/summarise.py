@@ -1,6 +1,6 @@
 """From samples to summaries: every metric of every case, under every definition of time that its series allow."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -62,13 +62,12 @@ def summarise(samples: Samples, catalog: Catalog, course: Course | None = None) 
     summaries: list[Summary] = []
     for launches in samples.by_case().values():
         ordered = sorted(launches, key=lambda case_samples: case_samples.launch)
-        for metric_summaries in _summarise_case(ordered, catalog[launches[0].case.benchmark].metrics, course):
-            summaries.extend(metric_summaries)
+        summaries += _summarise_case(ordered, catalog[launches[0].case.benchmark].metrics, course)
     printed = printed_summaries(samples.printed, catalog)
     return [*summaries, *printed, *throughput_summaries(samples.jobs, samples.rounds, catalog)]
 
 
-def _summarise_case(launches: list[CaseSamples], metrics: list[Metric], course: Course) -> list[list[Summary]]:
+def _summarise_case(launches: list[CaseSamples], metrics: list[Metric], course: Course) -> Iterator[Summary]:
     reason = _why_invalid(launches)
     right = [case for case in launches if _is_right(case)]
     usable = right or [case for case in launches if case.times]
@@ -79,7 +78,8 @@ def _summarise_case(launches: list[CaseSamples], metrics: list[Metric], course: 
             cache[key] = _collect(usable, take, course)
         return cache[key]
 
-    return [_summarise_metric(metric, launches, usable, reason, collected) for metric in metrics]
+    for metric in metrics:
+        yield from _summarise_metric(metric, launches, usable, reason, collected)
 
 
 def _summarise_metric(
@@ -88,24 +88,23 @@ def _summarise_metric(
     usable: list[CaseSamples],
     reason: str,
     collected: Callable[[str, Taking], Collected],
-) -> list[Summary]:
+) -> Iterator[Summary]:
     if metric.quantity == "observed":
         values = collected(f"observed {metric.name}", partial(_take_observed, metric.name))
         if usable and not any(metric.name in times.observed for case in usable for times in case.times):
-            return []  # a case of the kind that does not have this quantity
-        return [_summary(metric, "observed", True, launches, values, values.figures, reason)]
+            return  # a case of the kind that does not have this quantity
+        yield _summary(metric, "observed", True, launches, values, values.figures, reason)
+        return
     work = _work(metric, usable)
     if work == 0:
-        return []
-    summaries = []
+        return
     steps = work if work is not None and metric.quantity == "time_per_step" else 1.0
     for definition in comparable(metric.definition, launches[0].case.ranks):
         times = collected(f"{definition} / {steps}", partial(_take, definition, steps))
         primary = definition == metric.definition
         if primary or times.figures.n:
             figures = _figures_of(metric, times.figures, work)
-            summaries.append(_summary(metric, definition, primary, launches, times, figures, reason))
-    return summaries
+            yield _summary(metric, definition, primary, launches, times, figures, reason)
 
 
 def _take(definition: Definition, steps: float, case: CaseSamples) -> Taken | None:

@@ -316,13 +316,13 @@ def discover(
 
 def _exceptions(root: Node, survey: Survey) -> list[HostException]:
     """Return the hosts whose slower direction is below the ports of their group."""
-    exceptions = []
-    for leaf in root.below():
-        for host in leaf.hosts:
-            slower = min(survey.out_port(host), survey.in_port(host))
-            if slower * max(SLOWER, survey.step) < leaf.bandwidth:
-                exceptions.append(HostException(host=host, bandwidth_bytes_per_s=slower, latency_s=leaf.latency_s))
-    return exceptions
+    least = max(SLOWER, survey.step)
+    return [
+        HostException(host=host, bandwidth_bytes_per_s=slower, latency_s=leaf.latency_s)
+        for leaf in root.below()
+        for host in leaf.hosts
+        if (slower := min(survey.out_port(host), survey.in_port(host))) * least < leaf.bandwidth
+    ]
 
 
 def _sure(group: Group, doubts: dict[str, float], root: Node) -> Group:
