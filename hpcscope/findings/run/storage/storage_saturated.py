@@ -4,8 +4,6 @@ from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import largest_of_each
-from hpcscope.models.scaling.saturation import Saturation
-from hpcscope.statistics.estimate import Estimate
 
 
 def find(run: Run) -> Found:
