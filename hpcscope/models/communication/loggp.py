@@ -1,6 +1,7 @@
 """LogGP: the overheads of sender and receiver, the wire latency, and the gap between successive messages."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -88,7 +89,9 @@ def _intercept(part: Curve, whole: Curve, up_to: float, name: str) -> FittedPara
 
 def _at(curve: Curve, points: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Curve:
     """Return the curve at some of its points."""
-    arrays = {name: value[points] for name, value in vars(curve).items() if isinstance(value, np.ndarray)}
+    arrays: dict[str, Any] = {
+        name: value[points] for name, value in vars(curve).items() if isinstance(value, np.ndarray)
+    }
     return replace(curve, **arrays)
 
 
