@@ -1,5 +1,7 @@
 """Errors for users: one line, never a traceback."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -36,3 +38,12 @@ class WrongValueError(ValueError):
         super().__init__(allowed)
         self.key = key
         self.value = value
+
+
+@contextmanager
+def naming(path: Path, problem: str = "cannot be written", kind: type[ScopeError] = ScopeError) -> Iterator[None]:
+    """Let an OSError of the context become an error that names the path, the problem, and the system's reason."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{path}: {problem}: {error.strerror or error}") from error

@@ -22,7 +22,7 @@ import hpcscope
 from hpcscope.archive.runs import is_check
 from hpcscope.checksum import with_checksum
 from hpcscope.engine import analysis
-from hpcscope.errors import ScopeError, UsageError
+from hpcscope.errors import ScopeError, UsageError, naming
 from hpcscope.findings.results import Run
 from hpcscope.health.facts import MATTERS
 from hpcscope.health.records import FILE as HEALTH
@@ -150,10 +150,8 @@ class Anonymized:
 
     def keep(self, target: Path) -> None:
         """Move the copy to its place."""
-        try:
+        with naming(target):
             self.folder.rename(target)
-        except OSError as error:
-            raise ScopeError(f"{target}: cannot be written: {error.strerror}") from error
 
 
 @contextmanager
@@ -171,10 +169,8 @@ def anonymized(run: Path, target: Path, further: Iterable[str] = ()) -> Iterator
         raise UsageError(f"{run}: contains a mix of user programs; must be a run of benchmarks")
     hosts = [host.name for host in original.machine.hosts] if isinstance(original, Run) else original.hosts
     stand_ins = StandIns(_known(run, hosts, further))
-    try:
+    with naming(target):
         beside = Path(tempfile.mkdtemp(prefix=".anonymizing-", dir=target.absolute().parent))
-    except OSError as error:
-        raise ScopeError(f"{target}: cannot be written: {error.strerror}") from error
     try:
         made = beside / "copy"
         made.mkdir()

@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError
@@ -43,34 +43,6 @@ class Server(Strict):
 
 
 Place = Path | Server
-
-
-class Database(Protocol):
-    """An open database."""
-
-    def execute(self, text: str, values: Sequence[Value] = ()) -> Iterable[Any]:
-        """Execute a statement and return its rows."""
-
-    def execute_many(self, text: str, rows: Iterable[Sequence[Value]]) -> None:
-        """Execute a statement for each row of values."""
-
-    def create(self, tables: str, version: int) -> AbstractContextManager[None]:
-        """Return a context that creates tables of a version and, if it succeeds, replaces the earlier tables."""
-
-    def version(self) -> int | None:
-        """Return the version of the tables; None if there are no tables."""
-
-    def changes(self) -> int:
-        """Return a number that increases with every change."""
-
-    def transaction(self) -> AbstractContextManager[None]:
-        """Return a context in which either all statements or none take effect, while no other process writes."""
-
-    def alike(self, column: str) -> str:
-        """Return the SQL condition, with one `?`, that a column matches a shell pattern."""
-
-    def pattern(self, shell_pattern: str) -> str:
-        """Return the value for the `?` of that condition."""
 
 
 class Sqlite:
@@ -121,7 +93,7 @@ class Sqlite:
         self._connection.execute("COMMIT")
 
     def alike(self, column: str) -> str:
-        """Return the SQL condition that a column matches a shell pattern."""
+        """Return the SQL condition, with one `?`, that a column matches a shell pattern."""
         return f"{column} GLOB ?"
 
     def pattern(self, shell_pattern: str) -> str:
@@ -188,12 +160,16 @@ class Postgresql:
         return cursor if cursor.description else ()
 
     def alike(self, column: str) -> str:
-        """Return the SQL condition that a column matches a regular expression."""
+        """Return the SQL condition, with one `?`, that a column matches a regular expression."""
         return f"{column} ~ ?"
 
     def pattern(self, shell_pattern: str) -> str:
         """Return a regular expression that is equivalent to the shell pattern."""
         return f"^{_regular(shell_pattern)}$"
+
+
+Database = Sqlite | Postgresql
+"""An open database."""
 
 
 def refuse_address(address: str) -> None:

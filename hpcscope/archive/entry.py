@@ -103,11 +103,6 @@ class Entry(Strict):
     """Size of the run's file."""
     notes: Notes
 
-    @property
-    def when(self) -> float:
-        """Start time of the run."""
-        return self.started_unix_s
-
 
 class KeptFigure(Strict):
     """One result of one case."""

@@ -20,7 +20,7 @@ from typing import BinaryIO
 
 from hpcscope.archive.database import Place, Server
 from hpcscope.archive.entry import FORMAT, ID, Notes
-from hpcscope.errors import ScopeError, UsageError
+from hpcscope.errors import ScopeError, UsageError, naming
 from hpcscope.new_file import new_file
 from hpcscope.rundirectory import Below, opened, read_json, refuse_future, write_json
 
@@ -145,16 +145,12 @@ class Folder:
     def keep(self, name: str, write: Callable[[BinaryIO], None]) -> str:
         """Write the file of a run atomically and return its SHA-256; a failure leaves nothing behind."""
         target = self.run(name)
-        try:
-            with new_file(target) as made, made.open("w+b") as file:
-                write(file)
-                file.flush()
-                os.fsync(file.fileno())
-                file.seek(0)
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            raise ScopeError(f"{target}: cannot be written: {error.strerror or error}") from error
-        return digest
+        with naming(target), new_file(target) as made, made.open("w+b") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+            file.seek(0)
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def remove(self, name: str) -> None:
         """Remove the files of a run."""

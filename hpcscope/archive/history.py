@@ -148,7 +148,8 @@ def of_courses(repository: Repository, cluster: str, courses: Sequence[FigureSer
 
 def _events(repository: Repository, changes: Sequence[LevelChange]) -> list[LevelEvent]:
     """Return groups of changes, each at most `NEAR` runs after the previous one in its group, oldest first."""
-    order = {run: number for number, run in enumerate(_runs(changes))}
+    started = {point.run: point.started_unix_s for change in changes for point in change.course.points}
+    order = {run: number for number, run in enumerate(sorted(started, key=started.__getitem__))}
     groups: list[list[LevelChange]] = []
     for change in sorted(changes, key=lambda level_change: order[level_change.first_after]):
         if groups and order[change.first_after] - order[groups[-1][-1].first_after] <= NEAR:
@@ -156,12 +157,6 @@ def _events(repository: Repository, changes: Sequence[LevelChange]) -> list[Leve
         else:
             groups.append([change])
     return [_event(repository, group) for group in groups]
-
-
-def _runs(changes: Sequence[LevelChange]) -> list[str]:
-    """Return the ids of all runs with results that changed, oldest first."""
-    points = {point.run: point.started_unix_s for change in changes for point in change.course.points}
-    return sorted(points, key=points.__getitem__)
 
 
 def _event(repository: Repository, changes: Sequence[LevelChange]) -> LevelEvent:

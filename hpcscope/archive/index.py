@@ -114,12 +114,11 @@ class Index:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def put(self, entry: Entry, figures: Iterable[KeptFigure]) -> None:
-        """Put a run into the index, replacing any entry with the same id."""
-        self.put_all([(entry, figures)])
-
     def put_all(self, runs: Iterable[tuple[Entry, Iterable[KeptFigure]]]) -> None:
-        """Put runs into the index in one transaction: all of them or, if one fails, none."""
+        """Put runs into the index in one transaction: all of them or, if one fails, none.
+
+        A run replaces any entry with the same id.
+        """
         with self._database.transaction():
             for entry, figures in runs:
                 self._put(entry, figures)

@@ -18,7 +18,7 @@ from typing import IO, BinaryIO
 
 from hpcscope.archive.folder import SUFFIX as COMPACT
 from hpcscope.archive.runs import MARKS
-from hpcscope.errors import ScopeError, UsageError
+from hpcscope.errors import ScopeError, UsageError, naming
 from hpcscope.names import refuse_odd_name
 from hpcscope.private import UNPACKED, temporary_folder
 from hpcscope.rundirectory import RunDirectory
@@ -83,16 +83,12 @@ def unpack(file: Path, parent: Path) -> Path:
     Raises UsageError if the file is not a packed run or the directory exists; ScopeError if the disk is full.
     A refused archive leaves nothing behind.
     """
-    try:
+    with naming(file, "cannot be read", UsageError):
         file.open("rb").close()
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be read: {error.strerror}") from error
-    try:
+    with naming(parent):
         parent.mkdir(parents=True, exist_ok=True)
         # The archive is unpacked next to its final place, so that the last step is a rename.
         beside = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=parent))
-    except OSError as error:
-        raise ScopeError(f"{parent}: cannot be written: {error.strerror}") from error
     try:
         made = _unpacked(file, beside, MOST_BYTES)
         target = parent / made.name

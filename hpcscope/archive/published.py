@@ -61,10 +61,6 @@ class MeasuredCourse:
     parameters: Mapping[str, Value]
     transport: str
 
-    def is_of(self, figure: PublishedValue) -> bool:
-        """Return whether this is the published case; benchmark, metric and ranks must already match."""
-        return figure.fits(self.parameters, self.transport)
-
 
 Subject = tuple[str, str, int]
 """Benchmark, metric and ranks."""

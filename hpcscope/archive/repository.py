@@ -138,7 +138,7 @@ class Repository:
             )
             self.folder.write_notes(name, notes)
             kept = entry(name, record, machine, self.folder.run(name).stat().st_size, notes)
-            index.put(kept, made)
+            index.put_all([(kept, made)])
         return kept, True
 
     def chosen(self, choice: indexing.RunChoice) -> list[Entry]:
@@ -277,7 +277,7 @@ class Repository:
         with self._opened() as index:
             known = {one.id: one for one in index.chosen(indexing.RunChoice())}
             for found in self._readable(self.folder.ids() - known.keys(), problems):
-                index.put(*found)
+                index.put_all([found])
             for name, one in known.items():
                 try:
                     notes = self.folder.notes(name)

@@ -13,7 +13,7 @@ from typing import Any
 
 from hpcscope.comparison import MEASURED
 from hpcscope.engine.directories import LATEST
-from hpcscope.errors import ScopeError, UsageError
+from hpcscope.errors import ScopeError, UsageError, naming
 from hpcscope.health.records import FILE as HEALTH
 from hpcscope.locks import held
 from hpcscope.programs.campaign import HEAD
@@ -66,10 +66,8 @@ def listed(folder: Path) -> list[KeptRun]:
     """Return the runs in a directory, newest first; UsageError if it cannot be read."""
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such directory; `scope run` creates runs/ in the current directory")
-    try:
+    with naming(folder, "cannot be read", UsageError):
         inside = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
-    except OSError as error:
-        raise UsageError(f"{folder}: cannot be read: {error.strerror}") from error
     runs = [run for path in inside if (run := _kept(path)) is not None]
     return sorted(runs, key=lambda run: (-run.started_unix_s, run.path.name))
 

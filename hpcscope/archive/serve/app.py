@@ -34,7 +34,7 @@ from hpcscope.archive.entry import ID
 from hpcscope.archive.repository import Repository
 from hpcscope.archive.serve.runs_in_progress import RunsInProgress
 from hpcscope.archive.serve.uploads import FullError, Upload
-from hpcscope.archive.site.pages import Pages
+from hpcscope.archive.site.pages import page
 from hpcscope.archive.site.site import Site
 from hpcscope.engine import report
 from hpcscope.errors import ScopeError
@@ -115,7 +115,7 @@ class LiveSite:
             site = self._newest()
             if found := re.fullmatch(rf"reports/({ID})\.html", name):
                 return self._report(site, found[1])
-            return site.text(name, {entry.id for entry in site.entries})
+            return site.files[name]()
 
     def _newest(self) -> Site:
         state = self._repository.state()
@@ -125,7 +125,7 @@ class LiveSite:
         return self._site
 
     def _report(self, site: Site, name: str) -> str:
-        if name not in {entry.id for entry in site.entries}:
+        if name not in site.reports:
             raise KeyError(name)
         made = self._folder / f"{name}.html"
         if not made.exists():
@@ -139,7 +139,7 @@ def application(repository: Repository, runs: Path, token: str, uploads: Path | 
     site = LiveSite(repository, held.enter_context(temporary_folder("serve")))
     progress = RunsInProgress(runs)
 
-    def page(request: Request) -> Response:
+    def file(request: Request) -> Response:
         name = request.path_params["name"] or "index.html"
         try:
             text = site.text(name)
@@ -151,7 +151,7 @@ def application(repository: Repository, runs: Path, token: str, uploads: Path | 
         return Response(text, media_type=media)
 
     def live(_request: Request) -> Response:
-        return HTMLResponse(Pages(live=True).in_progress())
+        return HTMLResponse(page("live", live=True))
 
     def events(request: Request) -> Response:
         told = _events(request, progress) if request.method == "GET" else ()  # a HEAD request would never end
@@ -166,7 +166,7 @@ def application(repository: Repository, runs: Path, token: str, uploads: Path | 
         Route("/live.html", live),
         Route("/events", events),
         Route("/runs", upload, methods=["PUT"]),
-        Route("/{name:path}", page),
+        Route("/{name:path}", file),
     ]
     return Guard(Starlette(routes=routes), token)
 

@@ -22,6 +22,7 @@ def plot(course: FigureSeries, changes: Sequence[ChangePoint], cluster: str) -> 
     x = [round(point.started_unix_s / _DAY_S, 4) for point in points]
     low = [number(point.median if point.low is None else point.low) for point in points]
     high = [number(point.median if point.high is None else point.high) for point in points]
+    days = [time.strftime("%Y-%m-%d", time.gmtime(point.started_unix_s)) for point in points]
     common = {"type": "scatter", "name": cluster, "legendgroup": cluster}
     metric = units.named(course.metric)
     band = {
@@ -36,7 +37,7 @@ def plot(course: FigureSeries, changes: Sequence[ChangePoint], cluster: str) -> 
     line = {
         "x": x,
         "y": [number(point.median) for point in points],
-        "text": [f"{_date(point.started_unix_s)}: {shown(course, point)}" for point in points],
+        "text": [f"{day}: {shown(course, point)}" for day, point in zip(days, points, strict=True)],
         "mode": "lines+markers",
         "hovertemplate": "%{text}",
         "meta": {"slot": 0, "role": "points"},
@@ -71,7 +72,3 @@ def _time_axis(x: Sequence[float]) -> Plot:
         "ticktext": [time.strftime(words, time.gmtime(day * _DAY_S)) for day in ticks],
         "range": [low - margin, high + margin],
     }
-
-
-def _date(unix_s: float) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(unix_s))

@@ -74,15 +74,11 @@ def runs(entries: Sequence[Entry], with_report: set[str]) -> list[list[object]]:
     ]
 
 
-def case(course: FigureSeries) -> list[object]:
-    """Return a row of the list of cases: id, benchmark, label, metric, better, origin."""
+def cases(courses: Sequence[FigureSeries]) -> list[list[object]]:
+    """Return a row for each case: id, benchmark, label, metric, better, origin."""
     return [
-        case_id(course),
-        course.benchmark,
-        course.label,
-        units.named(course.metric),
-        course.better,
-        course.origin,
+        [case_id(case), case.benchmark, case.label, units.named(case.metric), case.better, case.origin]
+        for case in courses
     ]
 
 
@@ -94,43 +90,29 @@ def standings(
     It has name, page, start time, value in words, best and worst rank, the bar in percent, and the source of a
     published value, which has neither time nor ranks. Bars are scaled to measured values; None is off the scale.
     """
-    points = [cluster.point for cluster in clusters] or [printed_course.point for printed_course in beside]
+    points = [cluster.point for cluster in clusters] or [printed.point for printed in beside]
     widest = max((point.high or point.median for point in points), default=0.0) or 1.0
 
     def bar(point: SeriesPoint) -> list[float | None]:
         values = [point.median if value is None else value for value in (point.low, point.median, point.high)]
         return [round(100 * value / widest, 2) if max(values) <= widest else None for value in values]
 
-    rows: list[tuple[float, list[object]]] = [
-        (
-            ranked_cluster.point.median,
-            [
-                *(
-                    ranked_cluster.cluster,
-                    cluster_id(ranked_cluster.cluster),
-                    round(ranked_cluster.point.started_unix_s),
-                    shown(course, ranked_cluster.point),
-                ),
-                *(ranked_cluster.best, ranked_cluster.worst, *bar(ranked_cluster.point), ""),
-            ],
-        )
-        for ranked_cluster in clusters
-    ]
-    rows += [
-        (
-            printed_course.point.median,
-            [
-                *(
-                    printed_course.machine.name,
-                    machine_page(printed_course.machine),
-                    None,
-                    shown(course, printed_course.point),
-                ),
-                *(None, None, *bar(printed_course.point), printed_course.source),
-            ],
-        )
-        for printed_course in beside
-    ]
+    def row(
+        point: SeriesPoint,
+        name: str,
+        page: str,
+        began: int | None = None,
+        ranks: tuple[int | None, int | None] = (None, None),
+        source: str = "",
+    ) -> tuple[float, list[object]]:
+        """Return a row with the value by which it is sorted."""
+        return point.median, [name, page, began, shown(course, point), *ranks, *bar(point), source]
+
+    rows: list[tuple[float, list[object]]] = []
+    for one in clusters:
+        began = round(one.point.started_unix_s)
+        rows.append(row(one.point, one.cluster, cluster_id(one.cluster), began, (one.best, one.worst)))
+    rows += [row(old.point, old.machine.name, machine_page(old.machine), source=old.source) for old in beside]
     return [row for _, row in sorted(rows, key=lambda each: each[0], reverse=course.better == "higher")]
 
 

@@ -3,22 +3,23 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hpcscope import units
 from hpcscope.archive import packing
 from hpcscope.archive.entry import Entry
-from hpcscope.archive.history import History, LevelChange, of_courses
+from hpcscope.archive.history import History, of_courses
 from hpcscope.archive.index import FigureSeries, RunChoice, SeriesPoint
 from hpcscope.archive.published import PrintedCourse, by_subject, printed
 from hpcscope.archive.ranking import ranking
 from hpcscope.archive.repository import Repository
 from hpcscope.archive.site import course as drawing
 from hpcscope.archive.site import pieces
-from hpcscope.archive.site.pages import ClusterPage, Pages, ShownChange, ShownEvent
+from hpcscope.archive.site.pages import ClusterPage, page
 from hpcscope.engine import report
-from hpcscope.errors import ScopeError, UsageError
+from hpcscope.errors import ScopeError, UsageError, naming
+from hpcscope.grouping import grouped
 from hpcscope.machine.machine import Machine
 from hpcscope.models.published.machines import PublishedMachine
 from hpcscope.report.data_sheet import software, system
@@ -74,17 +75,16 @@ def build(
     for name in FOLDERS:
         (folder / name).mkdir(parents=True, exist_ok=True)
     reports = {entry.id for entry in site.entries[:most_reports]}
-    planned = {*site.names(), *(f"reports/{name}.html" for name in reports)}
+    planned = {*site.files, *(f"reports/{name}.html" for name in reports)}
     write_json(
         folder / MARK, Manifest(files=sorted(planned.union(before.files)))
     )  # an interrupted build is still a site
     made, damaged = _reports(repository, folder, site.entries, reports, progress)
-    reports -= {line.partition(":")[0] for line in damaged}
-    written = {f"reports/{name}.html" for name in reports}
-    for name in site.names():
+    site.reports = reports - {line.partition(":")[0] for line in damaged}
+    for name, text in site.files.items():
         progress(name)
-        _write(folder / name, site.text(name, reports))
-        written.add(name)
+        _write(folder / name, text())
+    written = {*site.files, *(f"reports/{name}.html" for name in site.reports)}
     _remove(folder, set(before.files) - written)
     write_json(folder / MARK, Manifest(files=sorted(written)))
     size = sum((folder / name).stat().st_size for name in written)
@@ -111,18 +111,9 @@ def _remove(folder: Path, names: set[str]) -> None:
 
 def _write(file: Path, text: str) -> None:
     """Write a file unless it already has this text."""
-    try:
+    with naming(file):
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ScopeError(f"{file}: cannot be written: {error.strerror}") from error
-
-
-def _clusters(entries: Sequence[Entry]) -> list[ClusterPage]:
-    found: dict[str, list[Entry]] = {}
-    for entry in entries:
-        found.setdefault(entry.notes.cluster, []).append(entry)
-    return [ClusterPage(name, runs) for name, runs in sorted(found.items())]
 
 
 def _reports(
@@ -153,10 +144,14 @@ class Site:
     ) -> None:
         self._repository = repository
         self._historic = {pieces.machine_page(machine): machine for machine in historic}
-        self._pages = Pages(live)
+        self._page = partial(page, live=live)
         with repository.index() as index:
             self.entries = index.chosen(RunChoice())
-            self.clusters = {cluster.id: cluster for cluster in _clusters(self.entries)}
+            self.reports = {entry.id for entry in self.entries}
+            """Ids of runs with a report."""
+            by_cluster = grouped(self.entries, lambda entry: entry.notes.cluster)
+            pages = (ClusterPage(name, runs) for name, runs in sorted(by_cluster.items()))
+            self.clusters = {page.id: page for page in pages}
             courses = {page.id: index.courses(RunChoice(cluster=page.name)) for page in self.clusters.values()}
         self._courses = {
             name: {pieces.case_id(course): course for course in sorted(own, key=_layer_by_layer)}
@@ -180,6 +175,9 @@ class Site:
         """Measured results to show for these cases."""
         self._place(list(printed(historic)))
         self._histories: dict[str, History] = {}
+        data = {f"data/{key}.js": partial(self._piece, key, value) for key, value in self._data()}
+        self.files: dict[str, Callable[[], str]] = {**dict(self._all_pages()), **data}
+        """The function that makes each file except reports, by its name."""
 
     def _place(self, figures: Sequence[PrintedCourse]) -> None:
         """Assign published values to measured cases or, if there is none, to their own cases."""
@@ -188,99 +186,70 @@ class Site:
         )
         measured = by_subject(courses, {course.figure.subject for course in figures})
         for printed_course in figures:
-            fitting = [
-                course
-                for course in measured.get(printed_course.figure.subject, [])
-                if course.is_of(printed_course.figure)
-            ]
-            if fitting and not printed_course.figure.best:
-                for case in dict.fromkeys(course.case for course in fitting):
+            figure = printed_course.figure
+            candidates = measured.get(figure.subject, [])
+            fitting = [one for one in candidates if figure.fits(one.parameters, one.transport)]
+            if fitting and not figure.best:
+                for case in dict.fromkeys(one.case for one in fitting):
                     self._beside.setdefault(case, []).append(printed_course)
                 continue
             case = pieces.case_id(printed_course.course)
             self._published[case] = printed_course.course
             self._beside.setdefault(case, []).append(printed_course)
-            by_cluster: dict[str, list[SeriesPoint]] = {}
-            for measured_course in fitting:
-                by_cluster.setdefault(measured_course.cluster, []).append(measured_course.course.points[-1])
-            choose = min if printed_course.figure.better == "lower" else max
-            self._best[case] = [
-                (self.clusters[name], printed_course.course, choose(points, key=lambda point: point.median))
-                for name, points in by_cluster.items()
-            ]
+            choose = min if figure.better == "lower" else max
+            self._best[case] = []
+            for name, own in grouped(fitting, lambda one: one.cluster).items():
+                newest = choose((one.course.points[-1] for one in own), key=lambda point: point.median)
+                self._best[case].append((self.clusters[name], printed_course.course, newest))
 
-    def names(self) -> Iterator[str]:
-        """Yield the names of all files except reports."""
-        yield from (
-            "index.html",
-            "ranking.html",
-            "runs.html",
-            "compare.html",
-            "data/cases.js",
-            "data/published.js",
-        )
-        yield from (f"data/run-{pieces.machine_run(machine)}.js" for machine in self._historic.values())
-        yield from (f"clusters/{name}.html" for name in self._historic)
-        yield from (f"data/runs-{number}.js" for number in range(pieces.number_of(len(self.entries))))
-        yield from (f"data/run-{entry.id}.js" for entry in self.entries)
-        yield from (f"data/ranking-{name}.js" for name in [*self._by_case, *self._published])
-        for name in self.clusters:
-            yield from (f"clusters/{name}.html", f"data/cases-{name}.js")
-            yield from (f"data/course-{name}-{case}.js" for case in self._courses[name])
+    def _all_pages(self) -> Iterator[tuple[str, Callable[[], str]]]:
+        """Yield the name of each page, and the function that makes it."""
+        clusters, machines = list(self.clusters.values()), list(self._historic.values())
+        runs = sum(len(cluster.runs) for cluster in clusters)
+        counts = {"clusters": clusters, "runs": runs, "cases": len(self._by_case), "historic": machines}
+        yield "index.html", partial(self._page, "index", counts)
+        yield "ranking.html", partial(self._page, "ranking")
+        for name in ("runs", "compare"):
+            yield f"{name}.html", partial(self._page, name, argument=pieces.number_of(len(self.entries)))
+        for name, machine in self._historic.items():
+            yield f"clusters/{name}.html", partial(self._machine, machine)
+        for name, cluster in self.clusters.items():
+            yield f"clusters/{name}.html", partial(self._cluster, cluster)
 
-    def text(self, name: str, reports: set[str]) -> str:
-        """Return a file by its name; `reports`: ids of runs with a report. KeyError if there is no such file."""
-        number = len(self.entries)
-        whole: dict[str, Callable[[], str]] = {
-            "index.html": lambda: self._pages.index(
-                list(self.clusters.values()), len(self._by_case), list(self._historic.values())
-            ),
-            "ranking.html": self._pages.ranking,
-            "runs.html": lambda: self._pages.runs(number),
-            "compare.html": lambda: self._pages.compare(number),
-        }
-        if name in whole:
-            return whole[name]()
-        if name.startswith("clusters/"):
-            page = name.removeprefix("clusters/").removesuffix(".html")
-            if page in self._historic:
-                return self._machine(self._historic[page])
-            return self._cluster(page, reports)
-        key = name.removeprefix("data/").removesuffix(".js")
-        return pieces.piece(key, self._value(key, reports))
+    def _data(self) -> Iterator[tuple[str, Callable[[], object]]]:
+        """Yield the name of each piece of data, and the function that makes it."""
+        measured = [group[0][1] for group in self._by_case.values()]
+        yield "cases", partial(pieces.cases, [*measured, *sorted(self._published.values(), key=_layer_by_layer)])
+        yield "published", partial(pieces.machines, list(self._historic.values()))
+        for number in range(pieces.number_of(len(self.entries))):
+            yield f"runs-{number}", partial(self._runs, number * pieces.RUNS_OF_A_PIECE)
+        for entry in self.entries:
+            yield f"run-{entry.id}", partial(self._figures_of_run, entry.id)
+        for machine in self._historic.values():
+            yield f"run-{pieces.machine_run(machine)}", partial(self._figures_of_machine, machine)
+        for case in [*self._by_case, *self._published]:
+            yield f"ranking-{case}", partial(self._standings, case)
+        for name, own in self._courses.items():
+            yield f"cases-{name}", partial(pieces.cases, list(own.values()))
+            for case in own:
+                yield f"course-{name}-{case}", partial(self._course, name, case)
 
-    def _value(self, key: str, reports: set[str]) -> object:
-        """Return the content of a piece of data; KeyError if there is no piece of this name."""
-        kind, _, of = key.partition("-")
-        if key == "cases":
-            own = sorted(self._published.values(), key=_layer_by_layer)
-            return [pieces.case(course) for course in [*(group[0][1] for group in self._by_case.values()), *own]]
-        if kind == "cases":
-            return [pieces.case(course) for course in self._courses[of].values()]
-        if kind == "runs" and of.isdecimal() and int(of) < pieces.number_of(len(self.entries)):
-            first = int(of) * pieces.RUNS_OF_A_PIECE
-            return pieces.runs(self.entries[first : first + pieces.RUNS_OF_A_PIECE], reports)
-        if key == "published":
-            return pieces.machines(list(self._historic.values()))
-        if kind == "run":
-            return self._figures_of_run(of)
-        if kind == "ranking":
-            return self._standings(of)
-        if kind == "course":
-            cluster, _, case = of.partition("-")
-            return self._course(cluster, case)
-        raise KeyError(key)
+    def _piece(self, key: str, value: Callable[[], object]) -> str:
+        return pieces.piece(key, value())
+
+    def _runs(self, first: int) -> list[list[object]]:
+        """Return the rows of a piece of the list of runs."""
+        return pieces.runs(self.entries[first : first + pieces.RUNS_OF_A_PIECE], self.reports)
+
+    def _figures_of_machine(self, machine: PublishedMachine) -> list[list[object]]:
+        return [
+            pieces.figure_of_machine(case, self._case(case), course)
+            for case, beside in self._beside.items()
+            for course in beside
+            if course.machine.id == machine.id
+        ]
 
     def _figures_of_run(self, run: str) -> list[list[object]]:
-        """Return the results of a run, or of the id that represents a historic machine."""
-        for machine in self._historic.values():
-            if pieces.machine_run(machine) == run:
-                return [
-                    pieces.figure_of_machine(case, self._case(case), course)
-                    for case, beside in self._beside.items()
-                    for course in beside
-                    if course.machine.id == machine.id
-                ]
         best = [
             (case, course, point)
             for case, known in self._best.items()
@@ -310,7 +279,8 @@ class Site:
             for course in printed([machine])
             for case in [places[id(course.figure)]]
         ]
-        return self._pages.machine(machine, sorted(rows, key=lambda row: _layer_by_layer(row[1])))
+        figures = sorted(rows, key=lambda row: _layer_by_layer(row[1]))
+        return self._page("machine", {"machine": machine, "figures": figures}, root="../")
 
     def _course(self, cluster: str, case: str) -> Plot:
         history, course = self._history(cluster), self._courses[cluster][case]
@@ -320,37 +290,22 @@ class Site:
             "beside": [pieces.published(course, printed_course) for printed_course in self._beside.get(case, [])]
         }
 
-    def _cluster(self, name: str, reports: set[str]) -> str:
-        cluster, history = self.clusters[name], self._history(name)
-        return self._pages.cluster(
-            cluster, _sheet(self._repository, cluster), _events(history), reports, FEWEST_RUNS
-        )
+    def _cluster(self, cluster: ClusterPage) -> str:
+        """Return the page of a cluster: data sheet, history, newest runs."""
+        contents = {
+            "cluster": cluster,
+            "sheet": _sheet(self._repository, cluster),
+            "events": self._history(cluster.id).events[::-1],
+            "reports": self.reports,
+            "fewest_runs": FEWEST_RUNS,
+        }
+        return self._page("cluster", contents, cluster.id, root="../")
 
     def _history(self, cluster: str) -> History:
         if cluster not in self._histories:
             name = self.clusters[cluster].name
             self._histories[cluster] = of_courses(self._repository, name, list(self._courses[cluster].values()))
         return self._histories[cluster]
-
-
-def _events(history: History) -> list[ShownEvent]:
-    return [
-        ShownEvent(event.started_unix_s, [_shown(change) for change in event.changes], event.differences)
-        for event in reversed(history.events)
-    ]
-
-
-def _shown(change: LevelChange) -> ShownChange:
-    course, point = change.course, change.point
-    before, after = (
-        pieces.shown(course, SeriesPoint("", 0.0, value, None, None)) for value in (point.before, point.after)
-    )
-    return ShownChange(
-        pieces.case_id(course),
-        f"{course.label}: {units.named(course.metric)}",
-        f"{before} to {after}",
-        change.worse,
-    )
 
 
 def _sheet(repository: Repository, cluster: ClusterPage) -> list[tuple[str, str]]:
