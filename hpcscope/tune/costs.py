@@ -248,6 +248,5 @@ def _exchange(kind: str, p: int, rows: Floats, time: MessageTime) -> Floats:
     if p == 1:
         return np.zeros_like(rows)
     given_away: Floats = (p - 1) * time(rows / p)
-    if kind == "long":
-        return given_away + (p - 1) * time(rows / p)
-    return given_away + (p - 1) * time(rows / p) + ceil_log2(p) * time(rows)
+    both_ways = given_away + given_away
+    return both_ways if kind == "long" else both_ways + ceil_log2(p) * time(rows)

@@ -81,7 +81,10 @@ def _begun(tuning: Tuning, evidence: SearchState) -> Tuning:
         prediction.candidate: f"prediction ranks it {place} of {len(predicted)}"
         for place, prediction in list(fastest.values())[: asked.tries]
     }
-    return begun.model_copy(update={"rounds": [_round("screen", _with_untuned(chosen, begun), size.n, costs)]})
+    plain = untuned(asked.ranks)
+    if any(prediction.candidate == plain for prediction in predicted):
+        chosen.setdefault(plain, "the benchmark's defaults")
+    return begun.model_copy(update={"rounds": [_round("screen", chosen, size.n, costs)]})
 
 
 def _size(asked: LinpackSearchSettings, possible: list[Candidate], evidence: SearchState) -> Size:
@@ -101,13 +104,6 @@ def _size(asked: LinpackSearchSettings, possible: list[Candidate], evidence: Sea
     in_time = bisect_right(orders, asked.seconds, key=lambda n: evidence.costs.times(best, n).total_s)
     why = f"predicted to take {units.quantity(asked.seconds, 's')}; {share} of the memory allows n = {memory_n}"
     return Size(n=orders[max(in_time, 1) - 1], memory_n=memory_n, why=why)
-
-
-def _with_untuned(chosen: dict[Candidate, str], tuning: Tuning) -> dict[Candidate, str]:
-    plain = untuned(tuning.settings.ranks)
-    if any(prediction.candidate == plain for prediction in tuning.predicted):
-        chosen.setdefault(plain, "the benchmark's defaults")
-    return chosen
 
 
 def _round(stage: Stage, chosen: dict[Candidate, str], last_n: int, costs: LuCosts) -> Round:

@@ -56,10 +56,10 @@ class Predictor:
         method = self.rates.get(candidate.model_copy(update=like), self.rates[self.base])
         return (
             method
-            * _of_size(self.transfer, candidate.transfer_bytes)
-            / _of_size(self.transfer, self.base.transfer_bytes)
-            * _of_count(self.processes, candidate.ranks)
-            / _of_count(self.processes, self.base.ranks)
+            * _effect(self.transfer, candidate.transfer_bytes)
+            / _effect(self.transfer, self.base.transfer_bytes)
+            * _effect(self.processes, candidate.ranks)
+            / _effect(self.processes, self.base.ranks)
         )
 
     @property
@@ -100,9 +100,5 @@ def _line(x: Floats, y: Floats) -> tuple[float, float]:
     return float(a), float(b)
 
 
-def _of_size(line: tuple[float, float], size: float) -> float:
-    return size / (line[0] + line[1] * size)
-
-
-def _of_count(line: tuple[float, float], count: float) -> float:
-    return count / (line[0] + line[1] * count)
+def _effect(line: tuple[float, float], x: float) -> float:
+    return x / (line[0] + line[1] * x)

@@ -12,7 +12,7 @@ from hpcscope.models.scaling.saturation import FEWEST_COUNTS
 from hpcscope.statistics.ratio import chance, of_launches, ratio
 from hpcscope.statistics.summary import Summary
 from hpcscope.tune.storage.candidates import FileAccess, candidates, plainness
-from hpcscope.tune.storage.prediction import Predictor, calibration, fitted
+from hpcscope.tune.storage.prediction import calibration, fitted
 from hpcscope.tune.storage.record import (
     PredictedBandwidth,
     StorageConclusion,
@@ -47,7 +47,9 @@ def predicted(tuning: StorageTuning, measured: Measured) -> StorageTuning:
     Raises ScopeError if the measurements are insufficient.
     """
     asked = tuning.settings
-    predictor = fitted(first_cases(asked)[0], _rates(measured))
+    rates = {candidate: case.estimate.value for candidate, case in measured.items() if _valid(case)}
+    predictor = fitted(first_cases(asked)[0], rates)
+    enough = predictor.enough_ranks
     every = list(candidates(asked.ranks, asked.file_bytes, asked.files))
     ranked = sorted(every, key=lambda access: (-predictor.rate(access), plainness(access)))
     tried = [access for access in ranked[: asked.trials] if access not in measured]
@@ -56,7 +58,7 @@ def predicted(tuning: StorageTuning, measured: Measured) -> StorageTuning:
             "predicted": [
                 PredictedBandwidth(candidate=access, bytes_per_s=predictor.rate(access)) for access in ranked
             ],
-            "enough_ranks": _enough(predictor, asked.ranks),
+            "enough_ranks": enough if isfinite(enough) and len(asked.ranks) >= FEWEST_COUNTS else None,
             "trials": [
                 *(Trial(candidate=access, predicted_bytes_per_s=None) for access in measured),
                 *(Trial(candidate=access, predicted_bytes_per_s=predictor.rate(access)) for access in tried),
@@ -149,15 +151,6 @@ def _left_out(trials: Sequence[Trial], time_s: float | None) -> list[str]:
     if time_s is None or not left:
         return []
     return [f"time was too short (--time {time_s:g}) to measure {left} of the ways that were predicted to be best"]
-
-
-def _enough(predictor: Predictor, ranks: Sequence[int]) -> float | None:
-    enough = predictor.enough_ranks
-    return enough if isfinite(enough) and len(ranks) >= FEWEST_COUNTS else None
-
-
-def _rates(measured: Measured) -> dict[FileAccess, float]:
-    return {candidate: case.estimate.value for candidate, case in measured.items() if _valid(case)}
 
 
 def _valid(case: Summary) -> bool:
