@@ -16,7 +16,6 @@ from hpcscope.settings.fault import Disturbance
 from hpcscope.settings.table import chosen, declared
 
 if TYPE_CHECKING:
-    from hpcscope.lab.description import Lab
     from hpcscope.lab.entry import Emulation
 
 Name = Annotated[str, typer.Argument(metavar="LAB", help="Name of a preset, or a .toml file.")]
@@ -83,13 +82,15 @@ def storage(name: Name, json: Json = False) -> None:
     The lab must be up. Free space is shown as each host sees it.
     """
     from hpcscope.engine import lab
+    from hpcscope.lab.storage import spaces
 
-    emulated, rows = lab.find(name), lab.spaces(name)
+    emulated = lab.find(name)
+    rows = spaces(emulated)
     if json:
         print_json([row._asdict() for row in rows])
         return
     print(f"lab {emulated.state.name}: {emulated.state.facts().storage}")
-    print(f"directory  {lab.storage_folder(emulated)} ($SCOPE_STORAGE)")
+    print(f"directory  {emulated.storage or ''} ($SCOPE_STORAGE)")
     for row in rows:
         space = f"{units.quantity(row.available_bytes, 'B')} of {units.quantity(row.total_bytes, 'B')} free"
         dead = "; its server is dead" if row.server is False else ""
@@ -146,11 +147,11 @@ def run_in_lab(name: str, words: list[str]) -> NoReturn:
 
 def _report(emulated: Emulation) -> None:
     """Print a lab; exit with 1 if a link is not faithful."""
-    from hpcscope.engine import lab
+    from hpcscope.lab.fidelity import faithful
 
     _warn(emulated)
     _print(emulated)
-    if not lab.faithful(emulated):
+    if not all(map(faithful, emulated.state.checks)):
         raise typer.Exit(1)
 
 
@@ -172,7 +173,11 @@ def _print(emulated: Emulation) -> None:
     ranks = sum(host.slots for host in state.hosts)
     what = [f"{len(state.hosts)} hosts, {ranks} ranks", state.description.title]
     print(f"lab {state.name}: {'; '.join(filter(None, what))}")
-    print(f"hosts     {', '.join(_ranges(state.description))}")
+    ranges = [
+        f"{group.name}1" + (f"..{group.name}{group.hosts}" if group.hosts > 1 else "")
+        for group in state.description.group
+    ]
+    print(f"hosts     {', '.join(ranges)}")
     for link in facts.links:
         rate = units.quantity(link.measured_bytes_per_s, "B/s")
         print(f"measured  {link.link}: {rate}, {units.change(link.deviation)} from the declared rate")
@@ -188,7 +193,3 @@ def _print(emulated: Emulation) -> None:
         print(f"storage   {facts.storage}")
     for fault in facts.faults:
         print(f"fault     {fault}")
-
-
-def _ranges(lab: Lab) -> list[str]:
-    return [f"{group.name}1" + (f"..{group.name}{group.hosts}" if group.hosts > 1 else "") for group in lab.group]

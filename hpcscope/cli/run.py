@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hpcscope.cli.options import Output
+from hpcscope.cli.options import Output, Resume
 from hpcscope.cli.output import display, resumable
 from hpcscope.cli.settings import Given, refuse_beside, takes
 from hpcscope.errors import UsageError
@@ -20,7 +20,6 @@ from hpcscope.settings.table import declared
 if TYPE_CHECKING:
     from hpcscope.engine.run.host_jobs import Groups
     from hpcscope.engine.run.run import RunOutcome
-    from hpcscope.engine.run.submission import Script
 
 QUICK_S = 60.0
 """Time limit of --quick: slow storage or a slow network would take many times as long as it promises."""
@@ -82,9 +81,7 @@ def command(
         bool,
         typer.Option("--quick", help="Run one launch of each case: about 20 seconds, at most one minute."),
     ] = False,
-    resume: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Resume this run, which keeps all its settings.")
-    ] = None,
+    resume: Resume = None,
     keep: Annotated[bool, typer.Option("--keep", help="Also keep the run in the repository.")] = False,
     try_advice: Annotated[
         bool,
@@ -143,13 +140,25 @@ def _changes(asked: Given, submit: bool) -> Given:
 
 def _end(outcome: RunOutcome, keep: bool, try_advice: bool = False) -> None:
     """Keep a run that has ended, show it, and try what its findings advise, each if asked for."""
+    from hpcscope.engine.run.asked_cases import without_result
+    from hpcscope.findings.results import Run
+    from hpcscope.report.terminal import verdict
+
     if keep:
         from hpcscope.archive.repository import Repository
 
         ((entry, _),) = Repository(make=True).add([outcome.directory.path])
         command = f"`scope repository show {entry.id[:8]}`"
         typer.echo(f"kept in the repository under {entry.notes.cluster}; {command} shows the run", err=True)
-    _show(outcome.directory.path, outcome.well, try_advice)
+    run = outcome.directory.path
+    verdict.show(Run(run))
+    if try_advice:
+        _try_advice(run)
+    reasons = without_result(run)
+    if reasons:
+        cases = "a requested case" if len(reasons) == 1 else f"{len(reasons)} requested cases; the first"
+        typer.echo(f"scope run: no result for {cases}: {reasons[0]}", err=True)
+    raise typer.Exit(0 if outcome.well and not reasons else 1)
 
 
 def _submit(
@@ -160,11 +169,10 @@ def _submit(
     from hpcscope.engine.run import submission
 
     if dry_run:
-        _print_script(
-            submission.write_script(asked, output)
-            if isinstance(asked, Experiment)
-            else submission.write_script_again(*asked)
-        )
+        script = submission.write_script(asked, output)
+        print(script.text, end="")
+        command = f"{script.submits} {quote(str(script.path))}"
+        typer.echo(f"nothing was submitted; to submit it yourself: {command}", err=True)
         return
     with resumable("scope run", " --submit"):
         outcome = (
@@ -173,13 +181,6 @@ def _submit(
             else submission.resubmit(*asked, run_progress)
         )
     _end(outcome, keep)
-
-
-def _print_script(script: Script) -> None:
-    print(script.text, end="")
-    typer.echo(
-        f"nothing was submitted; to submit it yourself: {script.submits} {quote(str(script.path))}", err=True
-    )
 
 
 def _on_hosts(groups: Groups, file: Path | None, asked: Given, policy: QueuePolicy, output: Path | None) -> None:
@@ -194,21 +195,6 @@ def _on_hosts(groups: Groups, file: Path | None, asked: Given, policy: QueuePoli
     for name, problem in outcome.problems.items():
         typer.echo(f"{name}: {problem}", err=True)
     raise typer.Exit(0 if outcome.well else 1)
-
-
-def _show(run: Path, well: bool, try_advice: bool) -> None:
-    from hpcscope.engine.run.asked_cases import without_result
-    from hpcscope.findings.results import Run
-    from hpcscope.report.terminal import verdict
-
-    verdict.show(Run(run))
-    if try_advice:
-        _try_advice(run)
-    reasons = without_result(run)
-    if reasons:
-        cases = "a requested case" if len(reasons) == 1 else f"{len(reasons)} requested cases; the first"
-        typer.echo(f"scope run: no result for {cases}: {reasons[0]}", err=True)
-    raise typer.Exit(0 if well and not reasons else 1)
 
 
 def _try_advice(run: Path) -> None:

@@ -1,16 +1,14 @@
-"""The native program, the monitor and the collectives for an MPI: found in the cache or compiled."""
+"""Native programs for the architectures of a cluster, and the provider of active messages for an MPI."""
 
 import logging
 import os
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from hpcscope.build import collectives, installations, native
+from hpcscope.build import installations
 from hpcscope.build.active_messages import provider_for
-from hpcscope.build.collectives import CollectivesBuild
 from hpcscope.build.mpi import registry
 from hpcscope.errors import ScopeError
 from hpcscope.launch import active_messages
@@ -55,22 +53,6 @@ def _built_on(host: HostSlots, architecture: str, cluster: Cluster, mpi: MpiInst
 
 
 @dataclass(frozen=True)
-class TimedBuild:
-    """A native program, and how long it took to find or compile it."""
-
-    build: NativeBuild
-    seconds: float
-
-
-def build(mpi: str | None) -> TimedBuild:
-    """Return the native program for the MPI of this name or path; None: the first one found."""
-    installation = installations.find(mpi)
-    started_s = time.monotonic()
-    made = native.build(installation, compile_own=True)
-    return TimedBuild(made, time.monotonic() - started_s)
-
-
-@dataclass(frozen=True)
 class Provider:
     """The active messages as a libfabric provider, and how to make programs of an MPI use it."""
 
@@ -90,9 +72,3 @@ def build_provider(mpi: str | None) -> Provider:
     handed = " ".join(family.inherits(variables)) if family else ""
     start = " ".join(filter(None, [installation.launcher or "mpiexec", handed, "-n RANKS PROGRAM"]))
     return Provider(provider_for(installation), installation, variables, start)
-
-
-def build_collectives(mpi: str | None) -> tuple[CollectivesBuild, MpiInstallation]:
-    """Return the topology-aware collectives for the MPI of this name or path."""
-    installation = installations.find(mpi)
-    return collectives.build(installation), installation

@@ -8,7 +8,6 @@ from typing import Any
 
 from hpcscope.engine.directories import new_directory
 from hpcscope.engine.progress import ignore
-from hpcscope.engine.signals import STOP_RUN, as_interrupt
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.findings.campaign import CampaignFacts, find_all
 from hpcscope.findings.finding import Finding, Findings
@@ -23,6 +22,7 @@ from hpcscope.programs.campaign.record import read
 from hpcscope.programs.campaign.starting import Starter, starter
 from hpcscope.programs.campaign.study import read as read_study
 from hpcscope.rundirectory import FORMAT, write_json, write_text
+from hpcscope.signals import STOP_RUN, as_interrupt
 
 CampaignProgress = Callable[[Head], AbstractContextManager[campaign.Listener]]
 """Makes the listener of a campaign."""

@@ -34,15 +34,11 @@ def part_of(plan: Plan) -> str:
     first = _first_sources()
     known = {benchmark.name for benchmark in _kept() if benchmark.source in first}
     further = native.FURTHER_TRANSPORTS | native.DEVICE_MEMORY
-    return (
-        native.BASELINE
-        if all(
-            case.benchmark in known and further.isdisjoint(map(str, case.parameters.values()))
-            for launch in plan.launches
-            for case in launch.cases
-        )
-        else native.WHOLE
+    cases = (case for launch in plan.launches for case in launch.cases)
+    has_all = all(
+        case.benchmark in known and further.isdisjoint(map(str, case.parameters.values())) for case in cases
     )
+    return native.BASELINE if has_all else native.WHOLE
 
 
 def part_for(experiment: Experiment, place: Place, where: str) -> str:

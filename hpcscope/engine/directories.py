@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from hpcscope.errors import ScopeError, UsageError
+from hpcscope.errors import UsageError, naming
 from hpcscope.locks import LOCK, hold
 from hpcscope.rundirectory import RunDirectory
 from hpcscope.strict import printable
@@ -25,41 +25,31 @@ def new_directory(name: str, asked: Path | None) -> RunDirectory:
             or any(path not in (RunDirectory(asked).job, asked / LOCK) for path in asked.iterdir())
         ):
             raise UsageError(f"--output {asked}: exists; must be new or empty (--resume {asked} resumes a run)")
-        return _held(RunDirectory(_made(asked.absolute())))
+        return _made(asked.absolute())
     runs = Path("runs").absolute()
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     folders = (runs / (f"{stamp}-{name}" + (f"-{number}" if number else "")) for number in range(1000))
-    return _held(RunDirectory(_made(next(folder for folder in folders if not folder.exists()))))
+    return _made(next(folder for folder in folders if not folder.exists()))
 
 
 def make_latest(directory: RunDirectory) -> None:
-    """Let runs/latest point to a run in the same folder that has ended and can be read."""
-    runs = Path("runs").absolute()
-    if directory.path.parent == runs:
-        _point(runs / LATEST, directory.path.name)
+    """Let runs/latest point to a run in the same folder that has ended and can be read.
 
-
-def _held(directory: RunDirectory) -> RunDirectory:
-    hold(directory.path)
-    return directory
-
-
-def _made(folder: Path) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ScopeError(f"{folder}: cannot be created: {error.strerror}") from error
-    return folder
-
-
-def _point(link: Path, target: str) -> None:
-    """Let `link` point to `target` in one step; a reader sees the old or the new target."""
-    if link.exists() and not link.is_symlink():
+    This is one step: a reader sees the old or the new run.
+    """
+    link = Path("runs").absolute() / LATEST
+    if directory.path.parent != link.parent or (link.exists() and not link.is_symlink()):
         return
     temporary = link.with_name(f".{link.name}.{os.getpid()}")
-    try:
+    with naming(link):
         temporary.unlink(missing_ok=True)
-        temporary.symlink_to(target)
+        temporary.symlink_to(directory.path.name)
         temporary.replace(link)
-    except OSError as error:
-        raise ScopeError(f"{link}: cannot be written: {error.strerror}") from error
+
+
+def _made(folder: Path) -> RunDirectory:
+    """Create and hold a folder."""
+    with naming(folder, "cannot be created"):
+        folder.mkdir(parents=True, exist_ok=True)
+    hold(folder)
+    return RunDirectory(folder)

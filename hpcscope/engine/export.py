@@ -36,7 +36,10 @@ def exported(
         if kind != kinds[runs[0]]:
             raise UsageError(f"{run}: must be of the same kind as {runs[0]}: all runs, or all monitored runs")
     if kinds[runs[0]] == "health":
-        return _health(name, runs, patterns, kept)
+        if len(runs) != 1 or patterns:
+            raise UsageError(f"{runs[-1]}: a check of health must be exported alone and without --only")
+        record, _, judged = health.read_judged(runs[0], kept)
+        return health_exports.written(name, record, judged)
     monitored = kinds[runs[0]] == "monitored"
     known = sorted([*profile_exports.names(), CHROME]) if monitored else exports.names()
     if name not in known:
@@ -72,13 +75,6 @@ def _kind(folder: Path) -> Kind:
     """Return the kind of a folder; one that seems a benchmark run but has no run file holds profiles alone."""
     kind = kind_of(folder)
     return "monitored" if kind == "run" and not RunDirectory(folder).run.exists() else kind
-
-
-def _health(name: str, runs: Sequence[Path], patterns: Sequence[str], kept: Kept) -> str:
-    if len(runs) != 1 or patterns:
-        raise UsageError(f"{runs[-1]}: a check of health must be exported alone and without --only")
-    record, _, judged = health.read_judged(runs[0], kept)
-    return health_exports.written(name, record, judged)
 
 
 def _chrome(runs: Sequence[Path]) -> str:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from hpcscope.engine.directories import make_latest, new_directory
-from hpcscope.engine.signals import STOP_RUN, as_interrupt
 from hpcscope.errors import UsageError
 from hpcscope.health import history, links, site_file, verdict
 from hpcscope.health import reach as ways
@@ -31,6 +30,7 @@ from hpcscope.launch.leftovers import FOLDER
 from hpcscope.plan.experiment import COMMAND_LINE, resolve
 from hpcscope.rundirectory import FORMAT, RunDirectory, read_json, read_text, write_json, write_text
 from hpcscope.settings.health import HealthSettings
+from hpcscope.signals import STOP_RUN, as_interrupt
 from hpcscope.topology import topology as topologies
 from hpcscope.topology.topology import Topology
 from hpcscope.version import VERSION

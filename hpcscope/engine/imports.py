@@ -16,7 +16,7 @@ from hpcscope.checksum import with_checksum
 from hpcscope.engine import profile
 from hpcscope.engine.analysis import explain
 from hpcscope.engine.directories import make_latest, new_directory
-from hpcscope.errors import UsageError
+from hpcscope.errors import UsageError, naming
 from hpcscope.exchange import imports
 from hpcscope.exchange.imports import PrintedFigure, Reading
 from hpcscope.exchange.imports.lines import TextLine, decoded, lines
@@ -158,12 +158,10 @@ def _read(file: Path, format_: str | None) -> Output:
 
 
 def _content(file: Path) -> bytes:
-    try:
+    with naming(file, "cannot be read", UsageError):
         if file.is_file() and file.stat().st_size > LARGEST_BYTES:
             raise UsageError(f"{file}: has {file.stat().st_size} bytes; must have at most {LARGEST_BYTES}")
         return read_bytes(file)
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be read: {error.strerror or error}") from error
 
 
 def _records(outputs: Iterable[Output], catalog: Catalog, ranks: int | None) -> Iterable[PrintedRecord]:
@@ -190,26 +188,9 @@ def _record(file: str, where: str, printed: PrintedFigure, catalog: Catalog, ran
         raise UsageError(
             f"{where}: {printed.benchmark}: has no parameter {unknown[0]}; the native program has another version"
         )
-    return PrintedRecord(
-        record="printed",
-        launch=0,
-        benchmark=printed.benchmark,
-        parameters=parameters,
-        ranks=known,
-        metric=printed.metric,
-        definition="observed" if metric.quantity == "observed" else printed.definition or metric.definition,
-        values=list(printed.values),
-        statistic=printed.statistic,
-        repetitions=printed.repetitions,
-        beside=printed.beside,
-        failure=printed.failure,
-        transport=printed.transport,
-        placement=printed.placement,
-        origin=printed.origin,
-        summary=printed.summary,
-        file=file,
-        line=printed.line,
-    )
+    definition = "observed" if metric.quantity == "observed" else printed.definition or metric.definition
+    changed = {"parameters": parameters, "ranks": known, "definition": definition, "values": list(printed.values)}
+    return PrintedRecord(record="printed", launch=0, file=file, **{**vars(printed), **changed})
 
 
 def _write(
@@ -225,7 +206,10 @@ def _write(
     now_s = time.time()
     directory.imported.mkdir()
     write_catalog(directory.benchmarks, catalog)
-    write_json(directory.machine, _machine())
+    # Nothing is known about the machine.
+    python = platform.python_version()
+    machine = Machine(format=FORMAT, hosts=[], build=None, environment={}, python=python, scope_version=VERSION)
+    write_json(directory.machine, machine)
     written = [with_checksum(record.model_dump_json(exclude={"crc32"}).encode()) for record in records]
     write_text(directory.samples, "".join(f"{line.decode()}\n" for line in written))
     for number, one in enumerate(outputs, 1):
@@ -242,7 +226,14 @@ def _write(
             finished_unix_s=now_s,
             status="finished",
             imported=Imported(
-                files=[_file(output) for output in outputs],
+                files=[
+                    ImportedFile(
+                        name=output.name,
+                        sha256=hashlib.sha256(output.content).hexdigest(),
+                        programs=[reading.program for reading in output.readings],
+                    )
+                    for output in outputs
+                ],
                 missing=_missing(readings, records),
                 differences=list(
                     dict.fromkeys(
@@ -257,11 +248,6 @@ def _write(
     note_checksums(directory.path, [directory.run, directory.machine, directory.benchmarks])
 
 
-def _file(output: Output) -> ImportedFile:
-    digest = hashlib.sha256(output.content).hexdigest()
-    return ImportedFile(name=output.name, sha256=digest, programs=[reading.program for reading in output.readings])
-
-
 def _missing(readings: Sequence[Reading], records: Sequence[PrintedRecord]) -> list[str]:
     """Return what the outputs do not say, each once."""
     found = [] if all(record.statistic == "each" for record in records) else ["single repetitions"]
@@ -273,15 +259,3 @@ def _missing(readings: Sequence[Reading], records: Sequence[PrintedRecord]) -> l
 def _safe(name: str) -> str:
     """Return a file's name without anything that a terminal or a shell would take for something else."""
     return "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in name)[-100:]
-
-
-def _machine() -> Machine:
-    """Return the facts of a machine about which nothing is known."""
-    return Machine(
-        format=FORMAT,
-        hosts=[],
-        build=None,
-        environment={},
-        python=platform.python_version(),
-        scope_version=VERSION,
-    )

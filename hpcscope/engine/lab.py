@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hpcscope.errors import UsageError
-from hpcscope.lab import description, emulation, faults, fidelity, storage
+from hpcscope.lab import description, emulation, faults, fidelity
 from hpcscope.lab.entry import Emulation, signal_command
 from hpcscope.lab.wiring import IMPAIRMENTS
 from hpcscope.launch import active_messages, processes
@@ -19,6 +19,7 @@ from hpcscope.rundirectory import write_text
 from hpcscope.settings.fault import Disturbance
 from hpcscope.settings.table import declared as declared_settings
 from hpcscope.settings.transports import OF_COMMANDS
+from hpcscope.signals import handled, leave_alone
 from hpcscope.topology import topology
 from hpcscope.topology.declared import declared
 
@@ -72,26 +73,11 @@ def find(name: str) -> Emulation:
     """Return the lab of this name that is up; UsageError if there is none."""
     found = emulation.find(description.name_of(name))
     if found is None:
-        _refuse_unknown(name)
+        known = sorted({*description.presets(), *emulation.all_up()})
+        if name not in known and not Path(name).is_file():
+            raise UsageError(f"lab {name}: unknown lab: must be one of {', '.join(known)}, or a .toml file")
         raise UsageError(f"lab {name} is not up; start it with `scope lab up {name}`")
     return found
-
-
-def _refuse_unknown(name: str) -> None:
-    """Raise UsageError, with a list of the labs, for a name that is neither a lab nor a file."""
-    known = sorted({*description.presets(), *emulation.all_up()})
-    if name not in known and not Path(name).is_file():
-        raise UsageError(f"lab {name}: unknown lab: must be one of {', '.join(known)}, or a .toml file")
-
-
-def spaces(name: str) -> list[storage.Space]:
-    """Return the space on the disks and mounts of a lab that is up; UsageError if it has no storage."""
-    return storage.spaces(find(name))
-
-
-def storage_folder(emulated: Emulation) -> str:
-    """Return the folder of a lab's file system; empty if it has none."""
-    return str(emulated.storage or "")
 
 
 def check(name: str, progress: LinkProgress) -> Emulation:
@@ -157,10 +143,9 @@ def run_on_host(
             early.append(number)
 
     # Handlers are set before the command starts: a signal in between would orphan the command.
-    before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
-    # A terminal sends Ctrl-C to the command, too. Not SIG_IGN, which the command would inherit.
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, _leave_alone if terminal else pass_on)
-    try:
+    # A terminal sends Ctrl-C to the command, too.
+    on_interrupt = leave_alone if terminal else pass_on
+    with handled({signal.SIGTERM: pass_on, signal.SIGHUP: pass_on, signal.SIGINT: on_interrupt}):
         started.append(
             subprocess.Popen(
                 emulated.command(words, host),
@@ -171,20 +156,8 @@ def run_on_host(
         for number in early:
             signal_command(started[0], number)
         processes.has_ended(started[0])
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     code = started[0].wait()
     return code if code >= 0 else 128 - code
-
-
-def _leave_alone(_number: int, _frame: object) -> None:
-    """Ignore a signal."""
-
-
-def faithful(emulated: Emulation) -> bool:
-    """Return whether every measured link of a lab has its declared rate."""
-    return all(map(fidelity.faithful, emulated.state.checks))
 
 
 def _link_fault(asked: Disturbance) -> tuple[str, float]:

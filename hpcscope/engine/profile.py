@@ -78,7 +78,25 @@ def import_profile(file: Path, output: Path | None = None) -> Path:
     (folder / PROFILES).mkdir()
     kept = folder / PROFILES / f"{file.stem}{mpip.SUFFIX}"
     write_text(kept, text)
-    write_json(folder / MONITOR, _imported(kept))
+    write_json(
+        folder / MONITOR,
+        Monitored(
+            format=FORMAT,
+            scope_version=VERSION,
+            command=mpip.command(kept),
+            directory="",
+            started_unix_s=mpip.started_unix_s(kept),
+            finished_unix_s=None,
+            wall_s=None,
+            exit_code=None,
+            signal=None,
+            host="",
+            mpi=None,
+            library="",
+            options={},
+            machine=None,
+        ),
+    )
     explain(folder)
     return folder
 
@@ -92,23 +110,3 @@ def _fitting(folder: Path, merged: Merged) -> MeasuredRun | None:
     mpi = monitored_run.read(folder).mpi if monitored_run.is_monitored(folder) else None
     folders = {Path("runs").absolute(), folder.absolute().parent}  # usually the same directory
     return newest(sorted(folders), merged.hosts, mpi)
-
-
-def _imported(report: Path) -> Monitored:
-    """Return the profiled command as stated in a report of mpiP."""
-    return Monitored(
-        format=FORMAT,
-        scope_version=VERSION,
-        command=mpip.command(report),
-        directory="",
-        started_unix_s=mpip.started_unix_s(report),
-        finished_unix_s=None,
-        wall_s=None,
-        exit_code=None,
-        signal=None,
-        host="",
-        mpi=None,
-        library="",
-        options={},
-        machine=None,
-    )

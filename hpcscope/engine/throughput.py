@@ -16,7 +16,7 @@ from hpcscope.engine.analysis import explain
 from hpcscope.engine.directories import make_latest, new_directory
 from hpcscope.engine.progress import ignore
 from hpcscope.engine.run import begun_run
-from hpcscope.engine.signals import STOP_RUN, as_interrupt
+from hpcscope.engine.run.run import RunOutcome
 from hpcscope.errors import InterruptedRunError, OutOfTimeError, ScopeError, UsageError
 from hpcscope.lab.active import active
 from hpcscope.launch import schedulers
@@ -34,18 +34,10 @@ from hpcscope.programs.throughput.starting import starter
 from hpcscope.rundirectory import FORMAT, RunDirectory, RunFile, note_checksums, read_json, write_json, write_text
 from hpcscope.samples.reader import read as read_samples
 from hpcscope.samples.records import JobRecord, RoundRecord
+from hpcscope.signals import STOP_RUN, as_interrupt
 from hpcscope.version import VERSION
 
 Listener = Callable[[JobRecord | RoundRecord], None]
-
-
-@dataclass(frozen=True)
-class Throughput:
-    """How the measurement of a mix ended."""
-
-    directory: RunDirectory
-    well: bool
-    """Whether there is a round, and no job failed."""
 
 
 def run(
@@ -54,7 +46,7 @@ def run(
     output: Path | None = None,
     command: Sequence[str] = (),
     listener: Listener = ignore,
-) -> Throughput:
+) -> RunOutcome:
     """Measure the throughput of the mix in a file, derive everything and draw the report.
 
     `changes` of the mix: rounds, time_s, seed, mpi, launcher.hosts. UsageError names file, key and value of a
@@ -73,7 +65,7 @@ def run(
     return _measure(directory, mix, place)
 
 
-def resume(folder: Path, listener: Listener = ignore) -> Throughput:
+def resume(folder: Path, listener: Listener = ignore) -> RunOutcome:
     """Measure the rounds that an interrupted measurement lacks, derive everything and draw the report.
 
     Raises UsageError for another user's folder, since it names programs to start, and if hosts or program differ.
@@ -131,7 +123,7 @@ def _begin(directory: RunDirectory, mix: Mix, machine: Machine, command: Sequenc
     note_checksums(directory.path, [directory.run, directory.mix, directory.machine, directory.benchmarks])
 
 
-def _measure(directory: RunDirectory, mix: Mix, ready: _Ready) -> Throughput:
+def _measure(directory: RunDirectory, mix: Mix, ready: _Ready) -> RunOutcome:
     """Measure the rounds that are not recorded yet, as long as there is time for them, then analyze."""
     folder = mixes.working_folder(mix, ready.where)
     place = MixRounds(
@@ -152,13 +144,13 @@ def _measure(directory: RunDirectory, mix: Mix, ready: _Ready) -> Throughput:
             begun_run.note_status(directory, "finished", _rounds(directory, mix, place))
         except (KeyboardInterrupt, ScopeError) as ended:
             error = InterruptedRunError("interrupted") if isinstance(ended, KeyboardInterrupt) else ended
-            begun_run.note_early_end(directory, interrupted=isinstance(error, InterruptedRunError))
-            error.resumable = directory.path
+            begun_run.note_early_end(directory, error)
             raise error from None
     explain(directory.path)
     make_latest(directory)
     samples = read_samples(directory.path, read_catalog(directory.benchmarks))
-    return Throughput(directory, bool(samples.rounds) and all(job.status == "ok" for job in samples.jobs))
+    # It is well if there is a round, and no job failed.
+    return RunOutcome(directory, bool(samples.rounds) and all(job.status == "ok" for job in samples.jobs))
 
 
 def _rounds(directory: RunDirectory, mix: Mix, place: MixRounds) -> int:

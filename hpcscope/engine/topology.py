@@ -8,7 +8,6 @@ from typing import Any
 
 from hpcscope.build import installations, native
 from hpcscope.engine.progress import ignore
-from hpcscope.engine.signals import STOP_RUN, as_interrupt
 from hpcscope.errors import UsageError
 from hpcscope.findings import load as load_kinds
 from hpcscope.findings import topology as kinds
@@ -18,6 +17,7 @@ from hpcscope.lab.active import ActiveLab, active
 from hpcscope.launch.cluster import Cluster, probe_cluster
 from hpcscope.launch.site import site_of
 from hpcscope.plan.experiment import COMMAND_LINE, resolve
+from hpcscope.signals import STOP_RUN, as_interrupt
 from hpcscope.topology import loading
 from hpcscope.topology.discovery import Discovery
 from hpcscope.topology.discovery import discover as find
@@ -104,15 +104,11 @@ def _declared(cluster: Cluster, lab: ActiveLab | None, interface: str | None) ->
     """Return the nominal rates of the hosts' ports in bytes per second, and their source."""
     if lab is not None:
         description = lab.description
-        rates = {
-            host.name: description.group_of(host.group).port_mbit_per_s * 1e6 / 8 for host in description.hosts()
-        }
-        shared = {group.name: description.shared_mbit_per_s(group.plugged_into) for group in description.group}
-        for host in description.hosts():
-            medium = shared[host.group]
-            if medium is not None:
-                rates[host.name] = min(rates[host.name], medium * 1e6 / 8)
-        return rates, "the rate in the lab file"
+        of_group = {}
+        for group in description.group:
+            shared = description.shared_mbit_per_s(group.plugged_into)
+            of_group[group.name] = min(group.port_mbit_per_s, shared or group.port_mbit_per_s) * 1e6 / 8
+        return {host.name: of_group[host.group] for host in description.hosts()}, "the rate in the lab file"
     # Without a name, the interface that carries the messages is known only if a host has just one.
     rates = {}
     for facts in cluster.hosts:

@@ -42,9 +42,8 @@ def medians(
     return np.concatenate([[median], drawn])
 
 
-def estimate(drawn: Floats) -> Estimate:
-    """Return the first of the draws with the interval that contains 95 % of the others."""
-    tail = (1 - CONFIDENCE) / 2
+def estimate(drawn: Floats, tail: float = (1 - CONFIDENCE) / 2) -> Estimate:
+    """Return the first of the draws with the interval that leaves out a fraction of the others at each end."""
     low, high = np.quantile(drawn[1:], [tail, 1 - tail])
     value = float(drawn[0])
     return Estimate(value=value, low=min(float(low), value), high=max(float(high), value))

@@ -46,12 +46,10 @@ def try_advice(run: Path, time_s: float = TIME_S, stage: Stage = ignore) -> list
     If a finding advises several changes, one round of each selects the change that new rounds then decide on.
     """
     side = settled_side(str(run), {})
-    cases = {
-        Case.of(
-            side.catalog, side_case.case.benchmark, side_case.case.parameters, side_case.batch
-        ).request: side_case
-        for side_case in side.cases
-    }
+    cases = {}
+    for one in side.cases:
+        asked = Case.of(side.catalog, one.case.benchmark, one.case.parameters, one.batch)
+        cases[asked.request] = one
     found: list[Finding] = []
     for finding in Run(run).findings:
         possible = finding.trials and finding.trials[0].case in cases

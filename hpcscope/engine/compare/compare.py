@@ -23,9 +23,10 @@ from hpcscope.engine.directories import new_directory
 from hpcscope.engine.progress import ignore, silent
 from hpcscope.engine.run import begun_run
 from hpcscope.engine.run.measurement import Setup, measure
+from hpcscope.grouping import grouped
 from hpcscope.launch.supervision.supervisor import Limits
 from hpcscope.plan import plan as planning
-from hpcscope.plan.case import Batch, Key
+from hpcscope.plan.case import Key
 from hpcscope.plan.plan import Launch, Plan
 from hpcscope.rundirectory import FORMAT, RunDirectory, write_json, write_text
 from hpcscope.samples.reader import read as read_samples
@@ -173,7 +174,8 @@ def measure_sides(
     A round that began in time is finished.
     """
     began_s = time.monotonic()
-    groups = _groups(pairs)
+    # Pairs that share a launch on both sides.
+    groups = list(grouped(pairs, lambda pair: (pair[0].batch, pair[1].batch)).values())
     path = new_directory(NAME, kept.output).path
     runs = [_begun(side, path / name, kept.command) for side, name in zip(sides, "ab", strict=True)]
     cases: list[PairedCase] = []
@@ -219,14 +221,6 @@ def measure_sides(
     for run in runs:
         analysis.analyze(run.directory.path)
     return Interleaved(path, comparison)
-
-
-def _groups(pairs: PairedCases) -> list[PairedCases]:
-    """Return the pairs that share a launch on both sides."""
-    together: dict[tuple[Batch, Batch], PairedCases] = defaultdict(list)
-    for case, other in pairs:
-        together[case.batch, other.batch].append((case, other))
-    return list(together.values())
 
 
 def _launches(group: PairedCases, number: int, chance: random.Random) -> tuple[Launch, Launch]:

@@ -142,13 +142,9 @@ def in_common(a: MeasuredSide, b: MeasuredSide) -> list[tuple[SideCase, SideCase
     of_b = {case.key: case for case in cases_b}
     pairs = [(case, of_b[case.key]) for case in cases_a if case.key in of_b]
     paired = {case.key for case, _ in pairs}
-    for benchmark in dict.fromkeys(side_case.case.benchmark for side_case in cases_a):
+    for benchmark in dict.fromkeys(case.case.benchmark for case in cases_a):
         rest_a, rest_b = (
-            [
-                side_case
-                for side_case in cases
-                if side_case.case.benchmark == benchmark and side_case.key not in paired
-            ]
+            [case for case in cases if case.case.benchmark == benchmark and case.key not in paired]
             for cases in (cases_a, cases_b)
         )
         if len(rest_a) == len(rest_b):

@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from hpcscope.engine.directories import new_directory
-from hpcscope.engine.reproduce.own_command import EndedCommand, run_scope
+from hpcscope.engine.reproduce.own_command import run_scope
 from hpcscope.engine.reproduce.reproduce import ReproduceOptions
 from hpcscope.errors import InterruptedRunError, UsageError
 from hpcscope.locks import LOCK
@@ -72,13 +72,10 @@ def _one(name: str, folder: Path, options: ReproduceOptions, limit_s: float) -> 
     if ended.code == 0:
         rows = TypeAdapter(list[ComparedValue]).validate_json(ended.output)
         return outcome.model_copy(update=found | {"rows": rows})
-    return outcome.model_copy(update=found | {"reason": _reason(ended, limit_s), "unfinished": ended.out_of_time})
-
-
-def _reason(ended: EndedCommand, limit_s: float) -> str:
+    reason = ended.reason or f"ended with exit code {ended.code}"
     if ended.out_of_time:
-        return f"not finished within {limit_s:.0f} s; its measurements are kept"
-    return ended.reason or f"ended with exit code {ended.code}"
+        reason = f"not finished within {limit_s:.0f} s; its measurements are kept"
+    return outcome.model_copy(update=found | {"reason": reason, "unfinished": ended.out_of_time})
 
 
 def _done(folder: Path, options: ReproduceOptions) -> dict[str, RepeatedExperiment]:

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 
-from hpcscope.engine import signals
+from hpcscope import signals
 from hpcscope.launch import processes
 from hpcscope.own_python import own_python
 
@@ -62,7 +63,9 @@ def run_scope(words: Sequence[str], lab: str | None = None, limit_s: float = inf
             preexec_fn=_heed_interrupts,
         )
         # Passed on by a thread, so that an interrupted command can still say what it does.
-        said = _Said(process)
+        last: deque[str] = deque([""], maxlen=1)
+        said = threading.Thread(target=_pass_on, args=(process, last), daemon=True)
+        said.start()
         in_time = False
         try:
             release()
@@ -76,26 +79,17 @@ def run_scope(words: Sequence[str], lab: str | None = None, limit_s: float = inf
                 code = process.wait()
                 said.join(LAST_WORDS_S)
         output.seek(0)
-        return EndedCommand(code, output.read(), said.last, not in_time)
+        return EndedCommand(code, output.read(), last[0], not in_time)
 
 
-class _Said(threading.Thread):
-    """Passes on what a process prints on its standard error."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        super().__init__(daemon=True)
-        self.last = ""
-        self._process = process
-        self.start()
-
-    def run(self) -> None:
-        """Pass on each line, and keep the last one."""
-        assert self._process.stderr is not None
-        with self._process.stderr:
-            for line in self._process.stderr:
-                sys.stderr.write(line)
-                sys.stderr.flush()
-                self.last = line.strip() or self.last
+def _pass_on(process: subprocess.Popen[str], last: deque[str]) -> None:
+    """Pass on what a process prints on its standard error, and keep the last line that is not empty."""
+    assert process.stderr is not None
+    with process.stderr:
+        for line in process.stderr:
+            sys.stderr.write(line)
+            sys.stderr.flush()
+            last.extend(filter(None, [line.strip()]))
 
 
 def _heed_interrupts() -> None:

@@ -8,7 +8,7 @@ from typing import Literal
 from hpcscope.catalog.catalog import Catalog
 from hpcscope.catalog.catalog import write as write_catalog
 from hpcscope.clock import unix_s
-from hpcscope.errors import ScopeError, UsageError
+from hpcscope.errors import InterruptedRunError, ScopeError, UsageError
 from hpcscope.machine.machine import Host, Machine, NativeBuild
 from hpcscope.plan import experiment as asking
 from hpcscope.plan import plan as planning
@@ -120,7 +120,11 @@ def note_status(directory: RunDirectory, status: Status, rounds: int | None = No
     replace_json(directory.run, run.model_copy(update={"status": status, "finished_unix_s": finished, **changes}))
 
 
-def note_early_end(directory: RunDirectory, interrupted: bool) -> None:
-    """Write that the run ended early; a full disk, which was reported already, may not allow even that."""
+def note_early_end(directory: RunDirectory, error: ScopeError) -> None:
+    """Write that an error ended the run early, and let the error name the run, which can be resumed.
+
+    A full disk, which was reported already, may not allow even that.
+    """
+    error.resumable = directory.path
     with suppress(ScopeError):
-        note_status(directory, "interrupted" if interrupted else "failed")
+        note_status(directory, "interrupted" if isinstance(error, InterruptedRunError) else "failed")

@@ -11,7 +11,6 @@ from hpcscope.build import installations, native
 from hpcscope.engine import analysis
 from hpcscope.engine.directories import new_directory
 from hpcscope.engine.run.submission import queue_of
-from hpcscope.engine.signals import STOP_WAITING, as_interrupt
 from hpcscope.errors import InterruptedRunError, ScopeError, UsageError
 from hpcscope.launch.jobs import batch_job
 from hpcscope.launch.jobs.batch_job import JobFiles
@@ -23,6 +22,7 @@ from hpcscope.rundirectory import FORMAT, RunDirectory, read_json, write_json, w
 from hpcscope.settings.experiment import Experiment
 from hpcscope.settings.hosts import hostnames
 from hpcscope.settings.queue_policy import QueuePolicy
+from hpcscope.signals import STOP_WAITING, as_interrupt
 from hpcscope.statistics.summary import Summaries
 
 Groups = Literal["each-host", "pairs"]

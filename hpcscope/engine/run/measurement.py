@@ -11,8 +11,7 @@ from hpcscope.catalog.catalog import read as read_catalog
 from hpcscope.engine.progress import RunProgress
 from hpcscope.engine.run import begun_run
 from hpcscope.engine.run.first_values import WithFirstValues
-from hpcscope.engine.signals import STOP_RUN, as_interrupt
-from hpcscope.errors import InterruptedRunError, ScopeError
+from hpcscope.errors import ScopeError
 from hpcscope.lab.active import active
 from hpcscope.launch import schedulers
 from hpcscope.launch.cluster import Cluster
@@ -25,6 +24,7 @@ from hpcscope.plan import plan as planning
 from hpcscope.plan.further import with_further_launches
 from hpcscope.plan.plan import Plan
 from hpcscope.rundirectory import RunDirectory, write_text
+from hpcscope.signals import STOP_RUN, as_interrupt
 
 EXPLAINING = ("numpy", "hpcscope.models.models", "hpcscope.engine.analysis", "jinja2", "hpcscope.report.run.page")
 """Modules that explain a run; they are imported while its first launch starts."""
@@ -57,6 +57,9 @@ def measure(
     visits). A ScopeError carries the run directory as `resumable`.
     """
     job_end = schedulers.deadline(setup.time_margin_s)
+    own_end = None
+    if setup.within_s is not None:
+        own_end = Deadline(time.time() + setup.within_s, f"measured for {setup.within_s:g} s")
     first = True
     lock = hold(directory.path)
     with as_interrupt(*STOP_RUN):
@@ -66,7 +69,7 @@ def measure(
             command=replace(setup.cluster, site=with_storage(setup.cluster.site, directory.path.parent)).start,
             place=setup.cluster.place,
             limits=setup.limits,
-            deadline=_earliest(job_end, setup.within_s),
+            deadline=min(filter(None, (job_end, own_end)), key=lambda deadline: deadline.unix_s, default=None),
             job_end_s=0.0 if schedulers.allocation() is None else JOB_END_S,
             inherited=(lock,),
             meanwhile=map(import_module, EXPLAINING),
@@ -91,15 +94,9 @@ def measure(
                     well = supervisor.supervise(plan, listener)
             begun_run.note_status(directory, "finished")
         except ScopeError as error:
-            begun_run.note_early_end(directory, interrupted=isinstance(error, InterruptedRunError))
-            error.resumable = directory.path
+            begun_run.note_early_end(directory, error)
             raise
     return well
-
-
-def _earliest(job_end: Deadline | None, within_s: float | None) -> Deadline | None:
-    own = None if within_s is None else Deadline(time.time() + within_s, f"measured for {within_s:g} s")
-    return min(filter(None, (job_end, own)), key=lambda deadline: deadline.unix_s, default=None)
 
 
 def _with_further_launches(plan: Plan, supervisor: Supervisor, time_s: float | None) -> Plan:

@@ -27,7 +27,7 @@ from hpcscope.plan import plan as planning
 from hpcscope.plan.experiment import COMMAND_LINE
 from hpcscope.plan.plan import Plan
 from hpcscope.plan.refine import ROUNDS, Suspect, refined
-from hpcscope.rundirectory import Lack, RunDirectory, read_text, write_text
+from hpcscope.rundirectory import RunDirectory, read_text, write_text
 from hpcscope.settings.experiment import Experiment
 from hpcscope.topology import preloading
 
@@ -90,7 +90,9 @@ def run(
     for line in foretold(plan, catalog, cluster.site.topology):
         logger.info(line)
     directory = new_directory(experiment.title, output)
-    lacks = _lacks(settled)
+    # A module needs a minimum configuration; chosen cases do not.
+    slots = sum(cluster.place.slots)
+    lacks = [] if settled.experiment.case else minimum_configuration.lacks(settled.machine.hosts, slots)
     machine = _with_storage(settled.machine, cluster, directory, plan)
     begun_run.begin(directory, settled.experiment, machine, catalog, plan, command, lacks)
     if cluster.site.topology is not None:
@@ -107,13 +109,6 @@ def _with_storage(machine: Machine, cluster: Cluster, directory: RunDirectory, p
     place = with_storage(cluster.site, directory.path.parent).storage
     assert place is not None
     return machine.model_copy(update={"storage": storage_folder(Path(place.folder))})
-
-
-def _lacks(settled: Settled) -> list[Lack]:
-    """Return what the cluster lacks for the cases of a module."""
-    if settled.experiment.case:
-        return []
-    return minimum_configuration.lacks(settled.machine.hosts, sum(settled.cluster.place.slots))
 
 
 def resume(folder: Path, limit_s: float | None = None, progress: RunProgress = silent) -> RunOutcome:

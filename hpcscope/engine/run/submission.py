@@ -17,7 +17,6 @@ from hpcscope.engine import analysis
 from hpcscope.engine.directories import new_directory
 from hpcscope.engine.progress import RunProgress, silent
 from hpcscope.engine.run.run import RunOutcome
-from hpcscope.engine.signals import STOP_WAITING, as_interrupt
 from hpcscope.errors import InterruptedRunError, ScopeError, UsageError
 from hpcscope.launch import schedulers
 from hpcscope.launch.jobs import batch_job
@@ -30,6 +29,7 @@ from hpcscope.plan import plan as planning
 from hpcscope.plan.plan import Plan
 from hpcscope.rundirectory import RunDirectory, write_text
 from hpcscope.settings.experiment import Experiment
+from hpcscope.signals import STOP_WAITING, as_interrupt
 
 SILENCE_S = 300
 """How long the controller may fail to respond before a job is given up as lost."""
@@ -49,15 +49,16 @@ class Script:
     """The command that submits the script, to be followed by its path."""
 
 
-def write_script(experiment: Experiment, output: Path | None) -> Script:
-    """Write the script of a new run's job, without submitting it."""
-    return _script(new_directory(experiment.title, output), experiment)
-
-
-def write_script_again(folder: Path, changes: Mapping[str, Any]) -> Script:
-    """Write the script of a job that resumes a run with changed requests, without submitting it."""
-    directory = RunDirectory(folder.resolve())
-    return _script(directory, batch_job.experiment_of(directory, changes))
+def write_script(asked: Experiment | tuple[Path, Mapping[str, Any]], output: Path | None) -> Script:
+    """Write the script of a job without submitting it: for a new run, or to resume one with changed requests."""
+    if isinstance(asked, Experiment):
+        directory, experiment = new_directory(asked.title, output), asked
+    else:
+        directory = RunDirectory(asked[0].resolve())
+        experiment = batch_job.experiment_of(directory, asked[1])
+    scheduler, _ = batch_job.prepare(directory, experiment)
+    path = JobFiles(directory.job).script
+    return Script(path, path.read_text(), scheduler.submits)
 
 
 def submit(experiment: Experiment, output: Path | None, progress: RunProgress = silent) -> RunOutcome:
@@ -96,12 +97,6 @@ def queue_of(experiment: Experiment) -> Queue:
         )
     scheduler.require()
     return scheduler
-
-
-def _script(directory: RunDirectory, experiment: Experiment) -> Script:
-    scheduler, _ = batch_job.prepare(directory, experiment)
-    path = JobFiles(directory.job).script
-    return Script(path, path.read_text(), scheduler.submits)
 
 
 def _submit(run: RunDirectory, experiment: Experiment, progress: RunProgress) -> bool:

@@ -20,7 +20,6 @@ from typing import Any
 from hpcscope.catalog.catalog import read as read_catalog
 from hpcscope.engine.progress import RunProgress
 from hpcscope.engine.run import begun_run
-from hpcscope.engine.signals import STOP_RUN, as_interrupt
 from hpcscope.engine.simulate.request import Request
 from hpcscope.errors import InterruptedRunError, ScopeError
 from hpcscope.launch import preload
@@ -36,6 +35,7 @@ from hpcscope.plan.placement import Placement
 from hpcscope.plan.plan import Launch
 from hpcscope.private import temporary_folder
 from hpcscope.rundirectory import RunDirectory, note_checksums, write_bytes
+from hpcscope.signals import STOP_RUN, as_interrupt
 from hpcscope.simulation import library_rules
 from hpcscope.simulation.start import FEW_RANKS, MOST_SHARED_BYTES, Simulator
 
@@ -71,7 +71,7 @@ def carried_out(directory: RunDirectory, request: Request, progress: RunProgress
                 launches.simulate()
             begun_run.note_status(directory, "finished")
         except ScopeError as error:
-            begun_run.note_early_end(directory, interrupted=isinstance(error, InterruptedRunError))
+            begun_run.note_early_end(directory, error)
             raise
     note_checksums(directory.path, [directory.platform])
     return SimulatedOutcome(not Journal.rebuilt(directory).failed, frozenset(launches.sharing))

@@ -14,6 +14,7 @@ from hpcscope.engine.simulate import simulate
 from hpcscope.engine.simulate.request import SimulateOptions
 from hpcscope.engine.simulate.simulate import Prepared, Simulated
 from hpcscope.errors import UsageError
+from hpcscope.findings.results import Run
 from hpcscope.rundirectory import write_json
 from hpcscope.simulation import offers
 from hpcscope.simulation.offers import Offer
@@ -33,8 +34,11 @@ def simulated(run: Path, file: Path, options: SimulateOptions, progress: RunProg
     found = offers.read(file)
     for offer in found:
         with _named(file, offer):
-            simulate.refuse(run, _changed(options, offer))
-    prepared = [_prepared(run, file, offer, options) for offer in found]
+            simulate.platforms(Run(run), _changed(options, offer))
+    prepared: list[Prepared] = []
+    for offer in found:
+        with _named(file, offer):
+            prepared.append(simulate.prepared(run, _changed(options, offer)))
     planned = {launch.ranks for offer in prepared for launch in offer.asked.plan.launches}
     if too_many := [count for count in options.ranks if count not in planned]:
         raise UsageError(f"--ranks {too_many[0]}: no offer of {file} has room for this many ranks")
@@ -44,11 +48,6 @@ def simulated(run: Path, file: Path, options: SimulateOptions, progress: RunProg
         made.append(simulate.carried_out(each, progress, f"simulate-{offer.name}", made[0] if made else None))
     gains = [_gain(offer, simulated) for offer, simulated in zip(found, made, strict=True)]
     return [_with_all(simulated, gains) for simulated in made]
-
-
-def _prepared(run: Path, file: Path, offer: Offer, options: SimulateOptions) -> Prepared:
-    with _named(file, offer):
-        return simulate.prepared(run, _changed(options, offer))
 
 
 def _changed(options: SimulateOptions, offer: Offer) -> SimulateOptions:

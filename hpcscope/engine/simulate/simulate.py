@@ -96,16 +96,19 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
     return carried_out(prepared(run, options), progress)
 
 
-def refuse(run: Path, options: SimulateOptions) -> None:
-    """Raise UsageError if the platform of a run cannot have the changes; nothing is compiled for that."""
-    _platforms(Run(run), options)
+def platforms(known: Run, options: SimulateOptions) -> tuple[Calibration, Calibration]:
+    """Return the platform of a run as it was measured, and with the changes; nothing is compiled for that.
 
-
-def _platforms(known: Run, options: SimulateOptions) -> tuple[Calibration, Calibration]:
-    """Return the platform of a run as it was measured, and with the changes."""
-    made = platform(known.measurements, _given(known), nominal_speed=True)
+    Raises UsageError if the platform cannot have the changes.
+    """
+    given = known.directory.topology
+    topology = topologies.read(given) if given.exists() else None
+    made = platform(known.measurements, topology, nominal_speed=True)
     own = calibrated(made, known.measurements, known.models.fits)
-    return own, _calibrated_again(own, options)
+    asked = changed(own.platform, options.changes, options.hosts)
+    if options.topology is not None:
+        asked = networked(asked, options.topology)
+    return own, replace(own, platform=asked)
 
 
 def prepared(run: Path, options: SimulateOptions) -> Prepared:
@@ -116,11 +119,12 @@ def prepared(run: Path, options: SimulateOptions) -> Prepared:
         refuse_unfit(options.program)
     collectives = _collectives(known, options.collectives)
     measured = _measured(known, options.only)
-    own, other = _platforms(known, options)
+    own, other = platforms(known, options)
     build = native.build(installations.find(SIMULATOR))
     catalog = listed(build)
     if missing := sorted({case.benchmark for case in measured} - set(catalog.names)):
         raise UsageError(f"{run}: {missing[0]}: not a benchmark of this version of Scope")
+    short = short_names(known.machine)
     request = Request(
         known=known,
         measured=own.platform,
@@ -128,7 +132,7 @@ def prepared(run: Path, options: SimulateOptions) -> Prepared:
         build=build,
         catalog=catalog,
         plan=_plan(measured, catalog, known, options.ranks),
-        hosts_of=_hosts_of(known, measured),
+        hosts_of={case.batch: list(map(short, known.measurements.hosts(case))) for case in measured},
         options=options,
         limits=limits,
         selector=SELECTORS[collectives],
@@ -191,7 +195,11 @@ def carried_out(
         said = _by_formulas(_times(directory, catalog), _formula(known, directory)) if options.only_larger else {}
         record = record.model_copy(update={"formulas": said})
     if sharing:
-        record = record.model_copy(update={"notes": [*record.notes, _without_room_for_buffers(sharing)]})
+        note = (
+            "too little memory for separate buffers: all ranks used the same buffers, and no data were verified:"
+            f" {'; '.join(sharing)}"
+        )
+        record = record.model_copy(update={"notes": [*record.notes, note]})
     too_many = _too_many_messages(measured, catalog, options.ranks)
     no_groups = chain(_without_groups(request, asked), _without_room(request, asked))
     left_out = list(dict.fromkeys(chain(_left_out(first), _left_out(directory), too_many, no_groups)))
@@ -237,14 +245,6 @@ def _program_times(directory: RunDirectory, request: Request) -> Iterator[Progra
             hostfile = directory.launches / f"program-{ranks}.txt"
             time_s = simulated_time_s(words, ranks, simulator, hostfile, request.options.limit_s)
             yield ProgramTime(command=list(words), ranks=ranks, time_s=time_s)
-
-
-def _calibrated_again(own: Calibration, options: SimulateOptions) -> Calibration:
-    """Return the calibration with the platform that the options ask for."""
-    platform_asked = changed(own.platform, options.changes, options.hosts)
-    if options.topology is not None:
-        platform_asked = networked(platform_asked, options.topology)
-    return replace(own, platform=platform_asked)
 
 
 def _words(options: SimulateOptions) -> list[str]:
@@ -410,12 +410,6 @@ def _synchronization(known: Run) -> str | None:
     return None
 
 
-def _hosts_of(known: Run, measured: Iterable[Summary]) -> dict[Batch, Sequence[str]]:
-    """Return the host of each rank of the batches as they were measured."""
-    short = short_names(known.machine)
-    return {case.batch: list(map(short, known.measurements.hosts(case))) for case in measured}
-
-
 def _begin(directory: RunDirectory, request: Request) -> None:
     """Write what is known of a simulated run before its first launch, and the platform of the simulator."""
     known, made = request.known, request.calibration
@@ -450,18 +444,6 @@ def _simulated(directory: RunDirectory, request: Request, progress: RunProgress)
         if samples.status == "ok" and (samples.launch, samples.case.key) in outcome.sharing
     ]
     return outcome.well, sharing
-
-
-def _given(known: Run) -> topologies.Topology | None:
-    """Return the topology that the run was given; None without one."""
-    return topologies.read(known.directory.topology) if known.directory.topology.exists() else None
-
-
-def _without_room_for_buffers(cases: Sequence[str]) -> str:
-    return (
-        "too little memory for separate buffers: all ranks used the same buffers, and no data were verified:"
-        f" {'; '.join(cases)}"
-    )
 
 
 def _notes(request: Request, most_ranks: int) -> Iterator[str]:

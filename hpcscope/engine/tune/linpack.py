@@ -36,7 +36,7 @@ from hpcscope.statistics.summarise import summarise
 from hpcscope.tune import calibration
 from hpcscope.tune.candidates import BENCHMARK, BLOCKS
 from hpcscope.tune.memory import of_hosts
-from hpcscope.tune.record import FILE, LinpackSearchSettings, Round, Tuning
+from hpcscope.tune.record import FILE, LinpackSearchSettings, Tuning
 from hpcscope.tune.search import SearchState, advanced
 
 NAME = "tune-linpack"
@@ -125,7 +125,9 @@ def _search(
         if tuning.rounds:
             plan = _with_round(directory, plan, tuning, cluster)
             write_text(directory.plan, planning.write(plan))
-        limits = _limits(tuning.rounds[-1] if tuning.rounds else None)
+        trials = tuning.rounds[-1].tries if tuning.rounds else []
+        longest_s = max((trial.predicted_s for trial in trials), default=0.0)
+        limits = Limits(case_s=60 + LONGEST_OVER_PREDICTION * longest_s)
         well = measure(directory, plan, Setup(build, cluster, limits, margin_s, progress))
         tuning = advanced(tuning, _evidence(directory, tuning, cluster))
         write_json(directory.path / FILE, tuning)
@@ -152,12 +154,6 @@ def _with_round(directory: RunDirectory, plan: Plan, tuning: Tuning, cluster: Cl
     catalog = read_catalog(directory.benchmarks)
     launches = planning.make(further, catalog, cluster.place, str(directory.path / FILE)).launches
     return planning.extended(plan, launches)
-
-
-def _limits(last: Round | None) -> Limits:
-    """Return how long the cases of a round may take: far longer than predicted, but bounded."""
-    longest_s = max((trial.predicted_s for trial in last.tries), default=0.0) if last else 0.0
-    return Limits(case_s=60 + LONGEST_OVER_PREDICTION * longest_s)
 
 
 def _evidence(directory: RunDirectory, tuning: Tuning, cluster: Cluster) -> SearchState:

@@ -70,7 +70,7 @@ def tune(
         direction=search.direction,
         storage=given.get("launcher.storage", ""),
         file_bytes=search.file_bytes,
-        ranks=sorted(set(search.ranks or _powers(room))),
+        ranks=sorted(set(search.ranks or (room, *(1 << exponent for exponent in range(room.bit_length()))))),
         files=[search.file] if search.file else ["shared", "per_process"],
         trials=search.trials,
         time_s=search.time_s,
@@ -125,14 +125,13 @@ def _searched(
 def _experiment(
     experiment: Experiment, asked: StorageSearchSettings, candidates: Sequence[FileAccess]
 ) -> Experiment:
-    cases = selected(_case(access, asked) for access in candidates)
+    benchmark = BENCHMARKS[asked.direction]
+    cases = selected(
+        {"benchmark": benchmark, "ranks": access.ranks, **access.settings(asked.file_bytes)}
+        for access in candidates
+    )
     sampling = replace(experiment.sampling, budget_s=BUDGET_S, synchronization="dissemination")
     return replace(experiment, case=cases, launches=asked.launches, sampling=sampling)
-
-
-def _case(candidate: FileAccess, asked: StorageSearchSettings) -> dict[str, Any]:
-    settings = candidate.settings(asked.file_bytes)
-    return {"benchmark": BENCHMARKS[asked.direction], "ranks": candidate.ranks, **settings}
 
 
 def _measured(directory: RunDirectory, tuning: StorageTuning, candidates: Sequence[FileAccess]) -> Measured:
@@ -161,7 +160,3 @@ def _write_best(directory: RunDirectory, tuning: StorageTuning, experiment: Expe
     text = io.StringIO()
     console(text).print(storage_tuning.page(tuning))
     write_text(directory.path / "tuning.txt", text.getvalue())
-
-
-def _powers(room: int) -> list[int]:
-    return sorted({room, *(1 << exponent for exponent in range(room.bit_length()) if 1 << exponent <= room)})

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hpcscope.grouping import grouped
 from hpcscope.programs.campaign import clusters, configurations, effects, placement, scaling, soak
 from hpcscope.programs.campaign.clusters import Clusters
 from hpcscope.programs.campaign.configurations import Configuration, numbers, order, spread, well
@@ -15,7 +16,6 @@ from hpcscope.programs.campaign.scaling import Law, SpeedupLaw
 from hpcscope.programs.campaign.soak import Endurance
 from hpcscope.programs.campaign.study import Point
 from hpcscope.rundirectory import FORMAT
-from hpcscope.samples.samples import Floats
 from hpcscope.statistics.estimate import Estimate
 from hpcscope.strict import Strict
 
@@ -45,10 +45,7 @@ class Overhead(Strict):
 
 def overheads(records: Sequence[RunRecord]) -> list[Overhead]:
     """Return a row for each configuration with a successful run, in the order of its factors."""
-    groups: dict[str, list[RunRecord]] = {}
-    for record in well(records):
-        groups.setdefault(record.point.key, []).append(record)
-    rows = [_overhead(group) for group in groups.values()]
+    rows = [_overhead(group) for group in grouped(well(records), lambda record: record.point.key).values()]
     return sorted((row for row in rows if row is not None), key=lambda row: order(row.point))
 
 
@@ -64,18 +61,13 @@ def _overhead(group: list[RunRecord]) -> Overhead | None:
     return Overhead(
         point=group[0].point,
         runs=len(wall),
-        wall_s=_bounds(wall),
-        cpu_s=_bounds(cpu),
-        difference_s=_bounds(wall - cpu),
-        ratio=_bounds(wall / cpu),
-        system_s=_bounds(system),
-        mpi_s=_bounds(numbers(profiled, "mpi_s")) if profiled else None,
+        wall_s=spread(wall).estimate,
+        cpu_s=spread(cpu).estimate,
+        difference_s=spread(wall - cpu).estimate,
+        ratio=spread(wall / cpu).estimate,
+        system_s=spread(system).estimate,
+        mpi_s=spread(numbers(profiled, "mpi_s")).estimate if profiled else None,
     )
-
-
-def _bounds(values: Floats) -> Estimate:
-    figures = spread(values)
-    return Estimate(value=figures.median, low=figures.low, high=figures.high)
 
 
 class DisturbedRun(Strict):

@@ -29,14 +29,21 @@ def run(folder: CampaignFolder, head: Head, starter: Starter, listener: Listener
     """
     journal = CampaignJournal(folder.records)
     folders.mark(folder, "running")
-    total = None if head.kind == "soak" else len(head.runs())
+    todo: Iterable[Planned]
+    total: int | None = None
+    if head.kind == "soak":
+        todo = soaking(head.study, head.soak_s, head.soak_runs, list(journal.records))
+    else:
+        runs, known = head.runs(), {record.number for record in journal.records}
+        todo, total = [planned for planned in runs if planned.number not in known], len(runs)
     try:
-        for planned in _todo(head, journal.records):
+        for planned in todo:
             record = one(folder, planned, starter, Path(head.folder))
             # A soak has thousands of runs; times of routines are only in the profiles of the runs that it keeps.
             journal.add(record.model_copy(update={"routines": {}}) if head.kind == "soak" else record)
-            if head.kind == "soak":
-                _tidy(folder, journal.records)
+            if head.kind == "soak" and len(journal.records) > 2 and journal.records[-2].status == "ok":
+                # Of thousands of runs a day, only the failed, the first and the last are kept.
+                shutil.rmtree(folder.run(journal.records[-2].number), ignore_errors=True)
             listener(record, len(journal.records), total)
     except KeyboardInterrupt:
         folders.mark(folder, "interrupted")
@@ -63,15 +70,8 @@ def one(folder: CampaignFolder, planned: Planned, starter: Starter, directory: P
     # If the command chooses the number of ranks, only its profiles tell.
     ranks = planned.ranks if study.says_ranks else found.ranks or planned.ranks
     return RunRecord(
-        **{**dict(planned), "ranks": ranks},
-        status=outcome.status,
-        reason=reason,
-        exit_code=outcome.exit_code,
+        **{**dict(planned), **vars(outcome), "ranks": ranks, "reason": reason},
         oversubscribed=starter.oversubscribed(planned.ranks),
-        started_unix_s=outcome.started_unix_s,
-        elapsed_s=outcome.elapsed_s,
-        user_s=outcome.user_s,
-        system_s=outcome.system_s,
         features=found.figures,
         routines=found.routines,
     )
@@ -87,16 +87,3 @@ def soaking(study: Study, seconds: float | None, runs: int | None, done: Sequenc
         if seconds is not None and number > 1 and before_s + time.monotonic() - begin_s >= seconds:
             return
         yield Planned(**dict(point), number=number, repetition=number)
-
-
-def _todo(head: Head, done: Sequence[RunRecord]) -> Iterable[Planned]:
-    if head.kind == "soak":
-        return soaking(head.study, head.soak_s, head.soak_runs, list(done))
-    known = {record.number for record in done}
-    return [planned for planned in head.runs() if planned.number not in known]
-
-
-def _tidy(folder: CampaignFolder, records: Sequence[RunRecord]) -> None:
-    """Keep only the failed, the first and the last run of a soak, which has thousands of runs a day."""
-    if len(records) > 2 and records[-2].status == "ok":
-        shutil.rmtree(folder.run(records[-2].number), ignore_errors=True)

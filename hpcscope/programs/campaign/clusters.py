@@ -16,6 +16,7 @@ from scipy.cluster.hierarchy import ClusterNode, linkage, to_tree
 from scipy.cluster.vq import ClusterError, kmeans2
 from scipy.spatial.distance import cdist, pdist, squareform
 
+from hpcscope.grouping import grouped
 from hpcscope.programs.campaign.configurations import well
 from hpcscope.programs.campaign.record import RunRecord
 from hpcscope.samples.samples import Floats
@@ -138,9 +139,7 @@ def clusters(records: Sequence[RunRecord], per: str | None = None) -> Clusters |
 
 def _components(good: Sequence[RunRecord]) -> list[list[RunRecord]]:
     """Return the objects to cluster: configurations, whose medians are robust, or single runs if too few."""
-    points: dict[str, list[RunRecord]] = {}
-    for record in good:
-        points.setdefault(record.point.key, []).append(record)
+    points = grouped(good, lambda record: record.point.key)
     return list(points.values()) if len(points) >= FEWEST_RUNS else [[record] for record in good]
 
 
@@ -199,10 +198,8 @@ def _chance(scaled: Floats, silhouette: float) -> float:
     as_good = 0
     for drawn in range(1, NULL_DRAWS + 1):
         runs = random.normal(size=scaled.shape) @ root.T
-        as_good += (
-            max((division.silhouette for division in divisions(runs, NULL_STARTS).values()), default=-1.0)
-            >= silhouette
-        )
+        found = divisions(runs, NULL_STARTS).values()
+        as_good += max((division.silhouette for division in found), default=-1.0) >= silhouette
         if as_good > SIGNIFICANCE * (1 + NULL_DRAWS) - 1:
             return as_good / drawn  # further draws can no longer reject one group (Besag & Clifford 1991)
     return (1 + as_good) / (1 + NULL_DRAWS)
@@ -282,8 +279,7 @@ def _group(
 
 
 def _sorted(values: set[bool | int | float | str]) -> list[str]:
-    numbers = sorted(value for value in values if not isinstance(value, str))
-    return [*map(str, numbers), *sorted(value for value in values if isinstance(value, str))]
+    return [str(value) for value in sorted(values, key=lambda value: (isinstance(value, str), value))]
 
 
 def _varying(records: Sequence[RunRecord]) -> list[str]:

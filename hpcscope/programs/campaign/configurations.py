@@ -4,9 +4,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from hpcscope.grouping import grouped
 from hpcscope.programs.campaign.record import RunRecord
 from hpcscope.programs.campaign.study import Point
 from hpcscope.samples.samples import Floats
+from hpcscope.statistics.estimate import Estimate
 from hpcscope.statistics.figures import describe
 from hpcscope.strict import Strict
 
@@ -26,6 +28,11 @@ class Spread(Strict):
     sanitized_variation: float | None
     maximum: float
 
+    @property
+    def estimate(self) -> Estimate:
+        """The median with its interval."""
+        return Estimate(value=self.median, low=self.low, high=self.high)
+
 
 class Configuration(Strict):
     """One point of a study."""
@@ -43,10 +50,7 @@ class Configuration(Strict):
 
 def configurations(records: Sequence[RunRecord]) -> list[Configuration]:
     """Return the points in the order of their factors."""
-    groups: dict[str, list[RunRecord]] = {}
-    for record in records:
-        groups.setdefault(record.point.key, []).append(record)
-    found = [_configuration(group) for group in groups.values()]
+    found = [_configuration(group) for group in grouped(records, lambda record: record.point.key).values()]
     return sorted(found, key=lambda configuration: order(configuration.point))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from hpcscope.grouping import grouped
 from hpcscope.natural_order import natural
 from hpcscope.programs.campaign.configurations import numbers, spread, well
 from hpcscope.programs.campaign.record import RunRecord
@@ -64,17 +65,14 @@ def fastest(records: Sequence[RunRecord]) -> Fastest | None:
     point, best = min(times, key=lambda time: time[1].median)
     reach = best.median if best.high is None else best.high
     rivals = sum((other.median if other.low is None else other.low) <= reach for _, other in times) - 1
-    return Fastest(point=point, time_s=Estimate(value=best.median, low=best.low, high=best.high), rivals=rivals)
+    return Fastest(point=point, time_s=best.estimate, rivals=rivals)
 
 
 def _runs(records: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
     """Return the successful runs with a time, by point."""
     feature = _feature(records)
-    run_records: dict[str, list[RunRecord]] = {}
-    for record in well(records):
-        if feature == "elapsed_s" or feature in record.features:
-            run_records.setdefault(record.point.key, []).append(record)
-    return run_records
+    timed = [record for record in well(records) if feature == "elapsed_s" or feature in record.features]
+    return grouped(timed, lambda record: record.point.key)
 
 
 def _feature(records: Sequence[RunRecord]) -> str:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,7 +73,7 @@ def execute(command: Command, folder: Path, directory: Path, limit_s: float, che
     elapsed_s = time.perf_counter() - begin_s
     processes.kill(lambda: processes.with_variable(MARK, str(folder)))  # leftovers would disturb the next run
     code = process.returncode if process.returncode >= 0 else 128 - process.returncode
-    status, reason = _verdict(in_time, code, folder, limit_s, Checked(check, directory, limit_s))
+    status, reason = _verdict(in_time, code, folder, limit_s, check, directory)
     return Outcome(
         status=status,
         reason=reason,
@@ -84,40 +85,31 @@ def execute(command: Command, folder: Path, directory: Path, limit_s: float, che
     )
 
 
-@dataclass(frozen=True)
-class Checked:
-    """The command that decides whether the output of a run is correct."""
-
-    words: Sequence[str]
-    """Words of the command; empty if there is no check."""
-    directory: Path
-    limit_s: float
-
-    def verdict(self, printed: Path) -> tuple[Status, str]:
-        """Run the check with the program's output as its input."""
-        if not self.words:
-            return "ok", ""
-        with printed.open("rb") as output:
-            try:
-                said = captured(self.words, self.limit_s, cwd=self.directory, stdin=output)
-            except subprocess.TimeoutExpired:
-                return "wrong", f"the check did not end within {self.limit_s:g} s"
-            except OSError as error:
-                raise UsageError(f"check = {self.words[0]}: does not start: {error.strerror}") from error
-        if said.returncode == 0:
-            return "ok", ""
-        lines = f"{said.stdout}\n{said.stderr}".split("\n")
-        word = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return "wrong", f"the check ended with {said.returncode}" + (f": {word}" if word else "")
-
-
-def _verdict(in_time: bool, code: int, folder: Path, limit_s: float, check: Checked) -> tuple[Status, str]:
+def _verdict(
+    in_time: bool, code: int, folder: Path, limit_s: float, check: Sequence[str], directory: Path
+) -> tuple[Status, str]:
     if not in_time:
         return "timeout", f"did not end within {limit_s:g} s"
     if code:
         said = diagnose(f"{_tail(folder / ERRORS)}\n{_tail(folder / OUTPUT)}").text
         return "failed", f"exit code {code}: {said}" if said else f"exit code {code}"
-    return check.verdict(folder / OUTPUT)
+    return _checked(check, folder / OUTPUT, directory, limit_s) if check else ("ok", "")
+
+
+def _checked(check: Sequence[str], printed: Path, directory: Path, limit_s: float) -> tuple[Status, str]:
+    """Run the command that decides whether the output of a run is correct; the output is its input."""
+    with printed.open("rb") as output:
+        try:
+            said = captured(check, limit_s, cwd=directory, stdin=output)
+        except subprocess.TimeoutExpired:
+            return "wrong", f"the check did not end within {limit_s:g} s"
+        except OSError as error:
+            raise UsageError(f"check = {check[0]}: does not start: {error.strerror}") from error
+    if said.returncode == 0:
+        return "ok", ""
+    lines = f"{said.stdout}\n{said.stderr}".split("\n")
+    word = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return "wrong", f"the check ended with {said.returncode}" + (f": {word}" if word else "")
 
 
 def _tail(path: Path) -> str:
@@ -146,7 +138,5 @@ def _end(pid: int, mark: str) -> None:
 
 
 def _signal(group: int, number: signal.Signals) -> None:
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
-    except (ProcessLookupError, PermissionError):
-        return

@@ -67,11 +67,7 @@ class Features:
 
 def of_folder(folder: Path) -> Features:
     """Return the features of the run in a directory; ScopeError if no process left a readable profile."""
-    return of_profiles(job(folder).profiles)
-
-
-def of_profiles(profiles: Sequence[Profile]) -> Features:
-    """Return the features of a run from at least one profile, one per rank."""
+    profiles = job(folder).profiles
     return Features(_figures(profiles), _routines(profiles), profiles[0].ranks)
 
 

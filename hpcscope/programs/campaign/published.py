@@ -68,7 +68,7 @@ class ObservedCampaign:
         found = spread(np.array([*each.values()]))
         if len({record.point.key for record in runs}) > 1:
             return PerLaunch(Estimate(value=found.median))  # the spread comes from different problems
-        return PerLaunch(Estimate(value=found.median, low=found.low, high=found.high), each)
+        return PerLaunch(found.estimate, each)
 
     def _serial_share(self, ranks: int) -> PerLaunch | None:
         """Return the serial fraction by Amdahl's law; with only two rank counts, by the law through both."""

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field, ValidationError
 
 from hpcscope.checksum import check, with_checksum
-from hpcscope.errors import ScopeError, UsageError
+from hpcscope.errors import UsageError, naming
 from hpcscope.programs.campaign.features import Routine
 from hpcscope.programs.campaign.study import Planned, Point
 from hpcscope.rundirectory import explain, read_bytes, read_text
@@ -63,14 +63,11 @@ class CampaignJournal:
 
     def add(self, record: RunRecord) -> None:
         """Write a record and flush it to disk."""
-        try:
-            with self.path.open("a", encoding="utf-8") as file:
-                line = json.dumps(record.model_dump(exclude={"crc32"}), allow_nan=False, separators=(",", ":"))
-                file.write(with_checksum(line.encode()).decode() + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise ScopeError(f"{self.path}: cannot be written: {error.strerror}") from error
+        with naming(self.path), self.path.open("a", encoding="utf-8") as file:
+            line = json.dumps(record.model_dump(exclude={"crc32"}), allow_nan=False, separators=(",", ":"))
+            file.write(with_checksum(line.encode()).decode() + "\n")
+            file.flush()
+            os.fsync(file.fileno())
         self.records.append(record)
 
 

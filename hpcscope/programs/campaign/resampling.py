@@ -46,6 +46,4 @@ def interval(samples: list[Floats], figure: Callable[[list[Floats]], Floats], na
             for group in samples
         ]
     )
-    tail = bootstrap.expanded_tail(fewest)
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Estimate(value=value, low=min(float(low), value), high=max(float(high), value))
+    return bootstrap.estimate(np.concatenate([[value], drawn]), bootstrap.expanded_tail(fewest))

@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from hpcscope import units
+from hpcscope.grouping import grouped
 from hpcscope.models.fitting.curve import TOLERANCE
 from hpcscope.models.fitting.misfit import WORST_ERROR, quarter_miss
 from hpcscope.models.scaling import amdahl
@@ -80,10 +81,7 @@ def laws(records: Sequence[RunRecord]) -> list[Law]:
     """
     good = well(records)
     return [
-        law
-        for variable in _variables(good)
-        for group in _groups(_not_oversubscribed(good) if variable == "ranks" else good, variable)
-        for law in _laws(group, variable)
+        law for variable in _variables(good) for group in _groups(good, variable) for law in _laws(group, variable)
     ]
 
 
@@ -95,7 +93,7 @@ def without_law(records: Sequence[RunRecord], laws: Sequence[Law]) -> list[str]:
         if any(law.variable == variable for law in laws):
             continue
         processes = variable == "ranks"
-        groups = _groups(_not_oversubscribed(good) if processes else good, variable)
+        groups = _groups(good, variable)
         most = max((len({record.point.factors[variable] for record in group}) for group in groups), default=1)
         fewest = FEWEST_COUNTS if processes else FEWEST_SIZES
         where = " without oversubscription" if processes else ""
@@ -106,7 +104,7 @@ def without_law(records: Sequence[RunRecord], laws: Sequence[Law]) -> list[str]:
 def speedup_laws(records: Sequence[RunRecord]) -> list[SpeedupLaw]:
     """Return Amdahl's law for each group of configurations that differ only in the number of ranks."""
     laws = []
-    for group in _groups(_not_oversubscribed(well(records)), "ranks"):
+    for group in _groups(well(records), "ranks"):
         time = "wall_s" if all("wall_s" in record.features for record in group) else "elapsed_s"
         ranks, drawn_s = _drawn(group, "ranks", time)
         if ranks.size < FEWEST_COUNTS:
@@ -115,10 +113,6 @@ def speedup_laws(records: Sequence[RunRecord]) -> list[SpeedupLaw]:
         known, reason = (None, law) if isinstance(law, str) else (law, "")
         laws.append(SpeedupLaw(held=group[0].point.without("ranks"), law=known, reason=reason))
     return laws
-
-
-def _not_oversubscribed(records: Sequence[RunRecord]) -> list[RunRecord]:
-    return [record for record in records if not record.oversubscribed]
 
 
 def _variables(records: Sequence[RunRecord]) -> list[str]:
@@ -133,11 +127,13 @@ def _variables(records: Sequence[RunRecord]) -> list[str]:
 
 
 def _groups(records: Sequence[RunRecord], variable: str) -> Iterator[list[RunRecord]]:
-    """Yield groups of runs that differ only in the variable and have at least two values of it."""
-    groups: dict[str, list[RunRecord]] = {}
-    for record in sorted(records, key=lambda record: order(record.point)):
-        groups.setdefault(record.point.without(variable).key, []).append(record)
-    for group in groups.values():
+    """Yield groups of runs that differ only in the variable and have at least two values of it.
+
+    Groups over ranks have no oversubscribed runs.
+    """
+    usable = [record for record in records if variable != "ranks" or not record.oversubscribed]
+    ordered = sorted(usable, key=lambda record: order(record.point))
+    for group in grouped(ordered, lambda record: record.point.without(variable).key).values():
         if len({record.point.factors[variable] for record in group}) > 1:
             yield group
 
@@ -145,9 +141,7 @@ def _groups(records: Sequence[RunRecord], variable: str) -> Iterator[list[RunRec
 def _drawn(group: Sequence[RunRecord], variable: str, feature: str) -> tuple[Floats, Floats]:
     """Return the values of the variable and, for each, the median of the feature with draws of the median."""
     random = np.random.default_rng(SEED)
-    by_value: dict[float, list[RunRecord]] = {}
-    for record in group:
-        by_value.setdefault(float(record.point.factors[variable]), []).append(record)
+    by_value = grouped(group, lambda record: float(record.point.factors[variable]))
     values = sorted(by_value)
     return np.array(values), np.array([medians(numbers(by_value[value], feature), random) for value in values])
 

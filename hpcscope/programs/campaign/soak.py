@@ -1,5 +1,6 @@
 """The results of a soak: errors, wrong results, drift, and memory growth."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -60,9 +61,7 @@ class Endurance(Strict):
 def endurance(records: Sequence[RunRecord]) -> Endurance:
     """Return the results of one or more runs."""
     good = well(records)
-    counts = {
-        status: sum(record.status == status for record in records) for status in ("failed", "wrong", "timeout")
-    }
+    counts = Counter(record.status for record in records)
     bad = [record for record in records if record.status != "ok"]
     begin_s = np.array([record.started_unix_s for record in good])
     peaks = numbers(good, "peak_resident_bytes")
@@ -82,7 +81,7 @@ def endurance(records: Sequence[RunRecord]) -> Endurance:
         drift=drift,
         memory=memory,
         growth=_growth(good),
-        reasons=_counted(bad),
+        reasons=dict(Counter(record.reason for record in bad).most_common()),
     )
 
 
@@ -107,10 +106,3 @@ def _growth(good: Sequence[RunRecord]) -> Growth | None:
         resident_bytes=float(np.median(numbers(good, "peak_resident_bytes"))),
         run_s=float(np.median(numbers(good, "wall_s"))),
     )
-
-
-def _counted(bad: Sequence[RunRecord]) -> dict[str, int]:
-    reasons: dict[str, int] = {}
-    for record in bad:
-        reasons[record.reason] = reasons.get(record.reason, 0) + 1
-    return dict(sorted(reasons.items(), key=lambda item: -item[1]))

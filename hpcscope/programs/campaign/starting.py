@@ -37,14 +37,6 @@ class Monitor:
     options: Options
     machine: Machine
 
-    def settings(self, folder: Path) -> dict[str, str]:
-        """Return the variables that make the processes of a run write their profiles into its directory."""
-        return {
-            "LD_PRELOAD": ":".join(filter(None, [str(self.library), os.environ.get("LD_PRELOAD", "")])),
-            "SCOPE_MONITOR": str(folder / PROFILES),
-            "SCOPE_MONITOR_OPTIONS": self.options.words(),
-        }
-
     def note(self, folder: Path, command: Sequence[str], outcome: Outcome) -> None:
         """Write `monitor.json`, which makes the directory of a run a monitored run."""
         code = outcome.exit_code
@@ -105,25 +97,23 @@ class Starter:
     def command(self, run: Planned, folder: Path) -> Command:
         """Return the command that starts `run`; its profiles go into `folder`."""
         environment = {name: filled([text], run, folder)[0] for name, text in self.study.environment.items()}
-        settings = self.monitor.settings(folder) if self.monitor else {}
+        settings: dict[str, str] = {}
+        if self.monitor is not None:
+            options, library = self.monitor.options, self.monitor.library
+            settings = options.variables(library, folder / PROFILES, os.environ)
         if self.cluster is None:
             words = filled(self.study.command, run, folder)
             if self.monitor is None:
                 return Command(words, environment)
             program = recognize(words, self.monitor.mpi.compiler, {**os.environ, **environment}, Path.cwd())
-            messages = self._messages(run)
+            own = over_active_messages(run.transport)
+            messages = active_messages.around(self.monitor.mpi, run.transport) if own else {}
             monitored, further = program.monitored(settings, messages)
             return Command(monitored, {**environment, **messages, **further})
         # `env` sets the variables on the ranks' hosts, because the launcher itself must not preload anything.
         variables = [f"{name}={value}" for name, value in {**environment, **settings}.items()]
         words = [*variables, *filled(self.study.program, run, folder)]
         return self._placed(MpiProgram("env", tuple(words), run.ranks, run.transport), run.placement)
-
-    def _messages(self, run: Planned) -> dict[str, str]:
-        """Return the variables that select the transport of a run for a command that starts its own ranks."""
-        if self.monitor is None or not over_active_messages(run.transport):
-            return {}
-        return active_messages.around(self.monitor.mpi, run.transport)
 
     def _placed(self, job: MpiProgram, placement: str) -> Command:
         assert self.cluster is not None
@@ -159,7 +149,11 @@ def starter(study: Study, where: str) -> Starter:
     Raises a UsageError that begins with `where` if that is not possible: no launcher, too few slots, no command.
     """
     if study.command:
-        return Starter(study, None, _monitor_of_command(study) if study.monitored else None)
+        if not study.monitored:
+            return Starter(study, None, None)
+        words = filled(study.command, study.runs()[0], Path.cwd())
+        program = recognize(words, study.mpi, {**os.environ, **study.environment}, Path.cwd())
+        return Starter(study, None, monitor_of(program.mpi, study.interval_s))
     mpi = installations.find(study.mpi)
     cluster = probe_cluster(site_of(mpi, study.launcher, where))
     active_messages.check(study.transport, cluster.site)
@@ -172,11 +166,3 @@ def starter(study: Study, where: str) -> Starter:
             f"{where}: ranks = {most}: there are {room} slots; launcher.oversubscribe = true allows more ranks"
         )
     return Starter(study, cluster, monitor_of(mpi, study.interval_s) if study.monitored else None)
-
-
-def _monitor_of_command(study: Study) -> Monitor:
-    """Return the monitor for the MPI of a command that starts its own ranks."""
-    first = study.runs()[0]
-    words = filled(study.command, first, Path.cwd())
-    program = recognize(words, study.mpi, {**os.environ, **study.environment}, Path.cwd())
-    return monitor_of(program.mpi, study.interval_s)

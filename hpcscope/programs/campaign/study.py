@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from hpcscope.errors import UsageError
 from hpcscope.names import NAME
@@ -58,6 +58,8 @@ def _single(value: Any) -> Any:
 
 
 Value = Annotated[bool | int | float | Printable, BeforeValidator(_single)]
+OneOrMore = BeforeValidator(lambda value: value if isinstance(value, list) else [value])
+"""A list; in a file, a single value may stand for a list of one."""
 Placement = Literal["packed", "spread", "free"]
 """Fill hosts one after another, spread ranks over all hosts, or leave the placement to the launcher."""
 Transport = Literal["default", "tcp", "active-messages", "active-messages.no-flow-control"]
@@ -111,12 +113,12 @@ class Study(Asked):
     """Words of a program whose ranks Scope starts; a string is split as by a shell."""
     command: Words = []
     """Instead of `program`: words of a command that starts its own ranks."""
-    parameters: dict[str, list[Value]] = {}
-    further_parameters: list[dict[str, list[Value]]] = []
+    parameters: dict[str, Annotated[list[Value], OneOrMore]] = {}
+    further_parameters: list[dict[str, Annotated[list[Value], OneOrMore]]] = []
     """Tables whose products are run, too; each overrides some of `parameters`."""
-    ranks: list[int] = [1]
-    placement: list[Placement] = ["free"]
-    transport: list[Transport] = ["default"]
+    ranks: Annotated[list[int], OneOrMore] = [1]
+    placement: Annotated[list[Placement], OneOrMore] = ["free"]
+    transport: Annotated[list[Transport], OneOrMore] = ["default"]
     per: str | None = None
     """Parameter by which features are divided before clustering, such as the number of time steps."""
     repetitions: int = Field(5, ge=1, le=10_000)
@@ -134,23 +136,6 @@ class Study(Asked):
     mpi: Text | None = None
     """openmpi, mpich, embedded, the directory of an installation, or an mpicxx."""
     launcher: LauncherSettings = LauncherSettings()
-
-    @field_validator("parameters", mode="before")
-    @classmethod
-    def _listed(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        return {name: each if isinstance(each, list) else [each] for name, each in value.items()}
-
-    @field_validator("further_parameters", mode="before")
-    @classmethod
-    def _all_listed(cls, value: Any) -> Any:
-        return [cls._listed(table) for table in value] if isinstance(value, list) else value
-
-    @field_validator("ranks", "placement", "transport", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: Any) -> Any:
-        return value if isinstance(value, list) else [value]
 
     @model_validator(mode="after")
     def _sensible(self) -> Study:
@@ -172,25 +157,19 @@ class Study(Asked):
         if taken := [name for name in self.parameters if name in OWN_WORDS or not name.isidentifier()]:
             raise ValueError(f"parameters.{taken[0]}: must be a word other than {', '.join(OWN_WORDS)}")
         if self.per is not None:
-            self._refuse_per(self.per)
+            values = self.values_of(self.per)
+            if not values or any(isinstance(value, str | bool) or value <= 0 for value in values):
+                raise ValueError(f"per = {self.per}: must be a parameter whose values are numbers above 0")
         self._refuse_words()
-        if (count := self._count()) > MOST_RUNS:
+        # More if points occur in several tables.
+        own = [len(values) for _, values in self._own_factors()]
+        products = [np.prod([*map(len, table.values()), *own], dtype=np.float64) for table in self._tables()]
+        if (count := int(sum(products)) * self.repetitions) > MOST_RUNS:
             raise ValueError(f"the product of all values is {count} runs: must be at most {MOST_RUNS}")
         return self
 
-    def _refuse_per(self, per: str) -> None:
-        values = self.values_of(per)
-        if not values or any(isinstance(value, str | bool) or value <= 0 for value in values):
-            raise ValueError(f"per = {per}: must be a parameter whose values are numbers above 0")
-
     def _own_factors(self) -> list[tuple[str, list[Any]]]:
         return [("ranks", self.ranks), ("placement", self.placement), ("transport", self.transport)]
-
-    def _count(self) -> int:
-        """Return the number of runs, or more if points occur in several tables."""
-        own = [len(values) for _, values in self._own_factors()]
-        products = [np.prod([*map(len, table.values()), *own], dtype=np.float64) for table in self._tables()]
-        return int(sum(products)) * self.repetitions
 
     def _tables(self) -> list[dict[str, list[Value]]]:
         return [self.parameters, *(self.parameters | table for table in self.further_parameters)]
@@ -218,10 +197,9 @@ class Study(Asked):
             close = difflib.get_close_matches(word, known, n=1)
             hint = f"; did you mean {{{close[0]}}}?" if close else ""
             raise ValueError(f"{{{word}}}: no such parameter; known: {', '.join(known)}{hint}")
-        for name, values in self.parameters.items():
+        for name in self.parameters:
             if name not in named:
                 raise ValueError(f"parameters.{name}: must be used, as {{{name}}}, in the command or environment")
-            del values
         if self.command:
             chosen = {name for name in self.transport if over_active_messages(name)}
             if chosen and not self.monitored:
@@ -233,17 +211,14 @@ class Study(Asked):
 
     def points(self) -> Iterator[Point]:
         """Yield every combination of values once."""
-        seen: set[str] = set()
-        for chosen in (
+        products = (
             dict(zip(table, values, strict=True))
             for table in self._tables()
             for values in product(*table.values())
-        ):
-            if repr(chosen) in seen:
-                continue
-            seen.add(repr(chosen))
+        )
+        for parameters in {repr(chosen): chosen for chosen in products}.values():
             for ranks, placement, transport in product(self.ranks, self.placement, self.transport):
-                yield Point(parameters=chosen, ranks=ranks, placement=placement, transport=transport)
+                yield Point(parameters=parameters, ranks=ranks, placement=placement, transport=transport)
 
     def runs(self) -> list[Planned]:
         """Return all runs in their random order, which the seed determines."""
@@ -270,11 +245,8 @@ def ordered(points: list[Point], repetitions: int, seed: int | None) -> list[Pla
 def filled(words: list[str], run: Planned, folder: Path) -> list[str]:
     """Return the words with every `{name}` replaced by its value."""
     values = {**run.factors, "repetition": run.repetition, "run": str(folder)}
-    return [WORD.sub(lambda match: _text(values[match[1]]), word) for word in words]
-
-
-def _text(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in values.items()}
+    return [WORD.sub(lambda match: texts[match[1]], word) for word in words]
 
 
 def read(file: Path, changes: Mapping[str, Any] | None = None) -> Study:

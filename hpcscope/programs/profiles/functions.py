@@ -8,16 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hpcscope.programs.profiles.profile import NOWHERE, Profile
+from hpcscope.programs.profiles.profile import Floats, Integers, Profile
 from hpcscope.programs.profiles.records import Function, Functions, PathNode
 from hpcscope.programs.profiles.regions import OUTSIDE, region_names
-from hpcscope.programs.profiles.sites import Name
+from hpcscope.programs.profiles.sites import Name, renumbered
 from hpcscope.programs.profiles.timeline import MOST_RANKS
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 UNKNOWN = "elsewhere"
 """Name of the caller of MPI if the profile does not have its call site."""
@@ -129,10 +125,8 @@ def gather(
 def _rows(profile: Profile, paths: Integers) -> Iterator[tuple[int, int, int, int, float, int]]:
     """Yield routine, path and region, with number, ticks and bytes of all their calls."""
     rows = profile.tables["calls"]
-    sites = rows["site"].astype(np.int64)
-    known = (sites < min(len(paths), NOWHERE)) & (sites >= 0)
-    number = np.where(known, paths[np.where(known, sites, 0)] if len(paths) else -1, -1)
-    which = np.stack([rows["routine"].astype(np.int64), number, rows["region"].astype(np.int64)])
+    numbers = renumbered(rows["site"], paths)
+    which = np.stack([rows["routine"].astype(np.int64), numbers, rows["region"].astype(np.int64)])
     keys, place = np.unique(which, axis=1, return_inverse=True)
     sums = [np.bincount(place.ravel(), rows[name]) for name in ("calls", "ticks", "bytes")]
     for index, (routine, path, region) in enumerate(keys.T.tolist()):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from hpcscope.clock import unix_s
-from hpcscope.errors import ScopeError, UsageError
+from hpcscope.errors import ScopeError, UsageError, naming
 from hpcscope.launch.launch_environment import launch_environment
 from hpcscope.machine import discover
 from hpcscope.machine.machine import Host, Machine, MpiInstallation
@@ -21,6 +21,7 @@ from hpcscope.programs.profiles import PROFILES
 from hpcscope.programs.profiles.program import Program, recognize
 from hpcscope.rundirectory import FORMAT, note_checksums, read_json, replace_json, write_json
 from hpcscope.settings.monitoring import MonitorSettings
+from hpcscope.signals import handled, leave_alone
 from hpcscope.strict import Strict, Unix
 from hpcscope.units import quantity
 from hpcscope.version import VERSION
@@ -51,6 +52,14 @@ class Options(MonitorSettings):
         """Return the value of SCOPE_MONITOR_OPTIONS."""
         words = f"interval={self.interval_s:g} trace={self.trace} depth={self.frames} sample={self.sample_hz:g}"
         return words if self.files else f"{words} files=0"
+
+    def variables(self, library: Path, profiles: Path, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables that make processes load the library and write profiles into a directory."""
+        return {
+            "LD_PRELOAD": ":".join(filter(None, [str(library), environment.get("LD_PRELOAD", "")])),
+            "SCOPE_MONITOR": str(profiles),
+            "SCOPE_MONITOR_OPTIONS": self.words(),
+        }
 
     @property
     def traced_s(self) -> float:
@@ -145,15 +154,9 @@ def run(
     if room := chosen.trace_room():
         logger.info("%s", room)
     profiles = (folder / PROFILES).absolute()
-    try:
+    with naming(profiles, "cannot be created", UsageError):
         profiles.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{profiles}: cannot be created: {error.strerror}") from error
-    settings = {
-        "LD_PRELOAD": ":".join(filter(None, [str(library), variables.get("LD_PRELOAD", "")])),
-        "SCOPE_MONITOR": str(profiles),
-        "SCOPE_MONITOR_OPTIONS": chosen.words(),
-    }
+    settings = chosen.variables(library, profiles, variables)
     if chosen.transport != "default":
         from hpcscope.launch import active_messages  # rarely needed
 
@@ -250,9 +253,14 @@ def _run(
             )
         except OSError as error:
             raise UsageError(f"{words[0]}: cannot be started: {error.strerror or error}") from error
-        with _passing_on(process), _ending(process, timeout_s):
-            started()
-            return process.wait()
+        with _passing_on(process):
+            try:
+                started()
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout_s)
+            finally:
+                _end(process)
+            return process.returncode
 
 
 @contextmanager
@@ -266,37 +274,15 @@ def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
         with suppress(ProcessLookupError):
             process.send_signal(number)
 
-    def ignore(_number: int, _frame: object) -> None:
-        """Ignore the signal; the command receives it, too, and decides how to end."""
-
-    handlers = dict.fromkeys(_FORWARDED, forward)
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, ignore if os.isatty(0) else forward)
-    try:
+    with handled({**dict.fromkeys(_FORWARDED, forward), signal.SIGINT: leave_alone if os.isatty(0) else forward}):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
-@contextmanager
-def _ending(process: subprocess.Popen[bytes], timeout_s: float | None) -> Iterator[None]:
-    """End the command when its time is over, or when this process leaves early."""
-    timers = []
-    if timeout_s is not None:
-        timers.append(threading.Timer(timeout_s, process.terminate))
-        timers.append(threading.Timer(timeout_s + PATIENCE_S, process.kill))
-    for timer in timers:
-        timer.daemon = True
-        timer.start()
-    try:
-        yield
-    finally:
-        for timer in timers:
-            timer.cancel()
-        if process.poll() is None:
-            process.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(PATIENCE_S)
-            process.kill()
-            process.wait()
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the command if it still runs: its time is over, or this process leaves early."""
+    if process.poll() is None:
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(PATIENCE_S)
+        process.kill()
+        process.wait()

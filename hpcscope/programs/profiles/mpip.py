@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hpcscope.errors import ScopeError
+from hpcscope.grouping import grouped
 from hpcscope.programs.profiles import PROFILES
 from hpcscope.programs.profiles.balance import spreads
 from hpcscope.programs.profiles.records import Calls, CallSite, CallTimes, Merged, ProfiledProcess, Traffic
@@ -90,6 +91,7 @@ def read(path: Path) -> Merged:
     hosts = dict(line.split()[:2] for line in report.facts.get("MPI Task Assignment", []) if len(line.split()) > 1)
     numbers = {site: place for place, site in enumerate(report.sites)}
     processes = [_process(report, rank, hosts.get(str(rank), "unknown")) for rank in ranks]
+    alike = grouped(report.rows, lambda row: (row.name, row.site))
     words = _words(report)
     warnings = [f"{path}: {name} are left out: mpiP printed only the sum of all ranks" for name in report.sums]
     if not report.rows:
@@ -107,7 +109,7 @@ def read(path: Path) -> Merged:
         wall_s=max(process.wall_s for process in processes),
         processes=processes,
         spreads=spreads(processes),
-        calls=sorted((_calls(report, rows, numbers) for rows in _alike(report.rows)), key=lambda one: -one.time_s),
+        calls=sorted((_calls(report, rows, numbers) for rows in alike.values()), key=lambda one: -one.time_s),
         collectives=[],
         waits=[],
         sites=[CallSite(frames=frames) for frames in report.sites.values()],
@@ -204,13 +206,6 @@ def _process(report: Report, rank: int, host: str) -> ProfiledProcess:
         received_bytes=None,
         lost={},
     )
-
-
-def _alike(rows: Sequence[SiteRow]) -> list[list[SiteRow]]:
-    groups: dict[tuple[str, int], list[SiteRow]] = defaultdict(list)
-    for row in rows:
-        groups[row.name, row.site].append(row)
-    return list(groups.values())
 
 
 def _calls(report: Report, rows: Sequence[SiteRow], numbers: dict[int, int]) -> Calls:

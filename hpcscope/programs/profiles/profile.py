@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcscope.errors import ScopeError
+from hpcscope.errors import ScopeError, naming
 from hpcscope.rundirectory import opened, refuse_changed
 
 MAGIC = "scope-profile"
@@ -31,6 +31,8 @@ MOST_ROWS = 1 << 24
 
 Rows = NDArray[np.void]
 """The rows in use of one table, as a structured array with named columns."""
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 STATES = ("running", "finalized", "aborted", "exited")
 """States of a process by number; a `running` process was killed or is still running."""
@@ -262,12 +264,9 @@ def read(path: Path) -> Profile:
     file is missing, does not match its checksum, is not a profile, has an invalid header, or is of a later
     version.
     """
-    try:
-        with opened(path) as file:
-            refuse_changed(path, file)
-            return _read(path, file)
-    except OSError as error:
-        raise ScopeError(f"{path}: cannot be read: {error.strerror or error}") from error
+    with naming(path, "cannot be read"), opened(path) as file:
+        refuse_changed(path, file)
+        return _read(path, file)
 
 
 def _read(path: Path, file: BinaryIO) -> Profile:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hpcscope.build import installations, libraries
 from hpcscope.build.mpi import registry
-from hpcscope.build.mpi.implementation import MpiFamily, MpiImplementation
+from hpcscope.build.mpi.implementation import MpiFamily
 from hpcscope.errors import UsageError
 from hpcscope.machine.machine import MpiInstallation
 
@@ -70,7 +70,8 @@ def recognize(
     if first is None:
         raise UsageError(f"{command[0]}: no such command; must be a program on PATH or a path")
     launcher, start = _launcher(command, environment, directory)
-    owner = _implementation(start)
+    recognized = registry.of_launcher(installations.said(start) or "") if start else None
+    owner = recognized[0] if recognized else None
     family = owner.family if owner else None
     if asked is not None:
         return Program(tuple(command), launcher, installations.find(asked), family)
@@ -123,12 +124,6 @@ def _launcher(
         if LAUNCHERS.fullmatch(Path(word).name) and (path := located(word, environment, directory)):
             return place, path
     return None, None
-
-
-def _implementation(launcher: Path | None) -> MpiImplementation | None:
-    """Return the MPI implementation of a launcher; None if the launcher does not reveal it."""
-    recognized = registry.of_launcher(installations.said(launcher) or "") if launcher else None
-    return recognized[0] if recognized else None
 
 
 def _of_library(linked: Linked, launcher: Path | None) -> MpiInstallation:

@@ -84,12 +84,13 @@ def of_epochs(calls: Sequence[Calls], routines: Iterable[Routine]) -> tuple[list
     of ranks with different synchronization are left out, because it is not known which of them moved data.
     """
     one_sided = [routine for routine in routines if routine.ends_epoch]
+    known_ways = {tuple(routine.ends_epoch): routine for routine in one_sided}.values()
     sums: list[Sums] = []
     part: set[Group] = set()
     for members in sorted({call.communicator_size for call in calls}):
         mine = [call for call in calls if call.communicator_size == members and call.calls and not call.overflow]
         moving = _named(mine, {routine.routine for routine in one_sided})
-        ways = [way for way in _ways(one_sided) if _named(mine, way.ends_epoch)]
+        ways = [way for way in known_ways if _named(mine, way.ends_epoch)]
         if not moving or len(ways) != 1:
             continue
         ending = _named(mine, ways[0].ends_epoch)
@@ -116,11 +117,6 @@ def of_epochs(calls: Sequence[Calls], routines: Iterable[Routine]) -> tuple[list
 def calls_with(routine: str, bound: Routine) -> str:
     """Return the name of a routine's calls that includes the synchronization in their benchmark."""
     return f"{routine} with {bound.ends_epoch[0]}" if bound.ends_epoch else routine
-
-
-def _ways(one_sided: Iterable[Routine]) -> list[Routine]:
-    """Return one routine for each way of synchronizing."""
-    return list({tuple(routine.ends_epoch): routine for routine in one_sided}.values())
 
 
 def _named(calls: Iterable[Calls], names: Iterable[str]) -> list[Calls]:

@@ -19,14 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpcscope.programs.profiles import elf
-from hpcscope.programs.profiles.profile import NOWHERE, Profile, Rows
+from hpcscope.programs.profiles.profile import NOWHERE, Integers, Profile, Rows
 from hpcscope.programs.profiles.records import CallSite
 
 Frame = tuple[str, int, str]
 """A place in a program: path of the module, address in its file, and an empty text; or path of the source,
 line and function."""
-
-Integers = NDArray[np.int64]
 
 MONITOR = "libscope-monitor.so"
 _PATIENCE_S = 30

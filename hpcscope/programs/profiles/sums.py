@@ -8,12 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpcscope.programs.profiles import sites as places
-from hpcscope.programs.profiles.profile import Profile, Rows
+from hpcscope.programs.profiles.profile import Floats, Integers, Profile, Rows
 from hpcscope.programs.profiles.records import Calls, CallTimes, Collective, Waits
 from hpcscope.programs.profiles.routines import SYNCHRONIZING, kind, plain
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Groups:

@@ -4,16 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hpcscope.programs.profiles.profile import Profile, Rows
+from hpcscope.programs.profiles.profile import Floats, Profile, Rows
 from hpcscope.programs.profiles.records import Timeline
 
 MOST_STEPS = 240
 MOST_RANKS = 64
 """Maximum number of ranks with a separate course."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

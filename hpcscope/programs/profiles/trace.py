@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hpcscope.programs.profiles.profile import Profile, Rows
+from hpcscope.grouping import grouped
+from hpcscope.programs.profiles.profile import Floats, Integers, Profile, Rows
 from hpcscope.programs.profiles.records import Late, LateRank, TraceWindow
 from hpcscope.programs.profiles.routines import kind, plain
 
@@ -30,9 +31,6 @@ _CALL = np.dtype(
 
 `operation` is the routine that made the request completed by this call; 0 if the call did not complete a request.
 """
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def gather(profiles: Sequence[Profile]) -> Trace:
     calls = np.concatenate([_calls(clocked, numbers) for clocked in clockeds])
     sends, receives, unmatched = _matched(calls, list(numbers))
     found = Trace(calls, list(numbers), sends, receives, unmatched, {})
-    found.spans.update({clocked.rank: _span(clocked, found.of(clocked.rank)) for clocked in clockeds})
+    found.spans.update({one.profile.rank: _span(one, found.of(one.profile.rank)) for one in clockeds})
     return found
 
 
@@ -92,15 +90,6 @@ class Clocked:
     tick_s: float
     zero_tick: int
     zero_s: float
-
-    @property
-    def rank(self) -> int:
-        """Rank of the profile."""
-        return self.profile.rank
-
-    def second(self, tick: int) -> float:
-        """Return the time of a tick."""
-        return self.zero_s + (tick - self.zero_tick) * self.tick_s
 
     def seconds(self, ticks: NDArray[np.uint64]) -> Floats:
         """Return the times of ticks."""
@@ -114,16 +103,13 @@ def on_one_clock(profiles: Sequence[Profile]) -> list[Clocked]:
     calendar time, whose errors cannot be detected here.
     """
     first_ns = min(int(profile.process["first_unix_ns"]) for profile in profiles)
-    hosts: dict[str, list[Profile]] = defaultdict(list)
-    for profile in profiles:
-        hosts[profile.host].append(profile)
     clockeds = []
-    for alike in hosts.values():
+    for alike in grouped(profiles, lambda profile: profile.host).values():
         tick_s = float(np.median([profile.tick_s for profile in alike]))
         origin = alike[0].process
         zero_s = (int(origin["first_unix_ns"]) - first_ns) * 1e-9
         clockeds += [Clocked(profile, tick_s, int(origin["first_tick"]), zero_s) for profile in alike]
-    return sorted(clockeds, key=lambda clocked: clocked.rank)
+    return sorted(clockeds, key=lambda clocked: clocked.profile.rank)
 
 
 def _matched(calls: Rows, routines: Sequence[str]) -> tuple[Integers, Integers, int]:
@@ -270,11 +256,12 @@ def _span(clocked: Clocked, calls: Rows) -> tuple[float, float]:
     """Return the part of the window during which a rank ran and had room for its calls."""
     profile = clocked.profile
     start, _, length = profile.header.trace.partition(":")
-    begin_s = clocked.second(int(profile.process["first_tick"])) + float(start)
+    begin_s, end_s = clocked.seconds(np.array([profile.process["first_tick"], profile.end_tick])).tolist()
+    begin_s += float(start)
     last_s = float(calls["end_s"].max(initial=begin_s))
     if profile.process["lost_events"]:
         return begin_s, last_s
-    return begin_s, max(last_s, min(begin_s + float(length or 0), clocked.second(profile.end_tick)))
+    return begin_s, max(last_s, min(begin_s + float(length or 0), end_s))
 
 
 def _begins(routines: Sequence[str], *words: str) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from hpcscope.catalog.mix import ALONE, TOGETHER
 from hpcscope.checksum import with_checksum
-from hpcscope.errors import ScopeError
+from hpcscope.errors import ScopeError, naming
 from hpcscope.launch import processes
 from hpcscope.programs.campaign.execution import ERRORS, MARK, Outcome, execute
 from hpcscope.programs.throughput.mix import Job, Mix
@@ -186,11 +186,8 @@ class MixRounds:
 
     def _write(self, record: JobRecord | RoundRecord) -> None:
         line = with_checksum(record.model_dump_json(exclude={"crc32"}).encode())
-        try:
-            with self.samples.open("ab") as file:
-                file.write(line + b"\n")
-        except OSError as error:
-            raise ScopeError(f"{self.samples}: cannot be written: {error.strerror}") from error
+        with naming(self.samples), self.samples.open("ab") as file:
+            file.write(line + b"\n")
         self.listener(record)
 
 

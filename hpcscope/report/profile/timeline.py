@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpcscope import units
-from hpcscope.programs.profiles.profile import Rows
+from hpcscope.programs.profiles.profile import Integers, Rows
 from hpcscope.programs.profiles.records import Merged
 from hpcscope.programs.profiles.routines import kind
-from hpcscope.programs.profiles.trace import Integers, Trace, changes
+from hpcscope.programs.profiles.trace import Trace, changes
 from hpcscope.report.profile.figures import SLOTS, time_kind
 
 MOST_CALLS = 1_000_000

@@ -2,23 +2,36 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+Handler = Callable[[int, Any], object]
+"""Receives the number of a signal, and the frame that it interrupted."""
 
 
 @contextmanager
-def as_interrupt(*numbers: signal.Signals) -> Iterator[None]:
-    """Raise KeyboardInterrupt on these signals while the context lasts."""
-
-    def interrupt(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in numbers}
+def handled(handlers: Mapping[signal.Signals, Handler]) -> Iterator[None]:
+    """Handle signals in these ways while the context lasts."""
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def as_interrupt(*numbers: signal.Signals) -> AbstractContextManager[None]:
+    """Raise KeyboardInterrupt on these signals while the context lasts."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    return handled(dict.fromkeys(numbers, interrupt))
+
+
+def leave_alone(_number: int, _frame: object) -> None:
+    """Ignore a signal that a command receives, too. Not SIG_IGN, which the command would inherit."""
 
 
 @contextmanager
