@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,7 +23,7 @@ def list_cache(json: Json = False) -> None:
 
     entries = cached.entries()
     if json:
-        print_json([_object(entry) for entry in entries])
+        print_json([asdict(entry) | {"path": str(entry.path)} for entry in entries])
         return
     _print(entries)
     print(f"{quantity(sum(entry.size_bytes for entry in entries), 'B')} in {cmake.cache_directory()}")
@@ -45,11 +46,6 @@ def prune(
     print(f"removed: {quantity(sum(entry.size_bytes for entry in removed), 'B')}")
     if len(removed) < len(old):
         print(f"in use, and kept: {len(old) - len(removed)}")
-
-
-def _object(entry: Cached) -> dict[str, Any]:
-    keys = ("kind", "of", "used_unix_s", "size_bytes")
-    return {"path": str(entry.path), **{key: getattr(entry, key) for key in keys}}
 
 
 def _print(entries: Sequence[Cached]) -> None:

@@ -48,7 +48,10 @@ def command(
     elif study is not None:
         head = campaign.head_of(study, changes, sys.argv)
         if dry_run:
-            _print_runs(head)
+            planned = [
+                [str(run.number), str(run.repetition), *map(str, run.factors.values())] for run in head.runs()
+            ]
+            display(grid(["run", "repetition", *head.runs()[0].factors], planned))
         else:
             carry_out("campaign", head, output, json, study)
 
@@ -73,7 +76,9 @@ def carry_out(kind: Kind, begun: Head | Path, output: Path | None, json: bool, s
 def show(result: CampaignResult, json: bool) -> None:
     """Print the analysis of a campaign, a placement study or a soak."""
     if json:
-        _print_json(result)
+        parts = {"head": result.head.model_dump(), "analysis": result.analysis.model_dump()}
+        findings = [finding.model_dump() for finding in result.findings]
+        print_json({"folder": str(result.folder.path), **parts, "findings": findings})
         return
     from rich.text import Text
 
@@ -99,24 +104,3 @@ def show(result: CampaignResult, json: bool) -> None:
     for finding in result.findings:
         screen.print(Text(f"\n{finding.severity}: {finding.title}\n  {finding.advice}"))
     screen.print(Text(f"\nreport: {spelt(result.folder.report)}"))
-
-
-def _print_json(result: CampaignResult) -> None:
-    """Print everything as a JSON object."""
-    print_json(
-        {
-            "folder": str(result.folder.path),
-            "head": result.head.model_dump(),
-            "analysis": result.analysis.model_dump(),
-            "findings": [finding.model_dump() for finding in result.findings],
-        }
-    )
-
-
-def _print_runs(head: Head) -> None:
-    """Print the runs of a campaign in their order."""
-    rows = [
-        [str(run.number), str(run.repetition), *(str(value) for value in run.factors.values())]
-        for run in head.runs()
-    ]
-    display(grid(["run", "repetition", *head.runs()[0].factors], rows))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -21,9 +21,11 @@ from hpcscope.settings.kinds import Share
 from hpcscope.settings.table import declared
 
 if TYPE_CHECKING:
-    from hpcscope.comparison.comparison import Comparison
+    from rich.console import RenderableType
+
     from hpcscope.comparison.efficiency import Efficiencies
     from hpcscope.comparison.side_by_side import SideBySide
+    from hpcscope.strict import Strict
 
 
 @takes(options=declared(ComparisonSettings))
@@ -121,8 +123,12 @@ def command(
     if normalized:
         if measure or confirm or efficiency or across_machines or fail_on_regression or html is not None:
             raise UsageError("--normalized: must not be combined with other comparisons, failure rules or --html")
-        with _folders(paths) as (a_folder, b_folder):
-            _print_normalized(a_folder, b_folder, json)
+        from hpcscope.comparison import normalized as dividing
+        from hpcscope.comparison.normalized_table import table as normalized_table
+
+        with _folders(paths) as folders:
+            divided = dividing.normalized(*folders)
+        _print(divided, json, partial(normalized_table, divided))
         return
     if measure:
         if efficiency or confirm or html is not None or across_machines:
@@ -160,7 +166,9 @@ def command(
     if shares is not None:
         _print_efficiencies(shares, json)
     else:
-        _print(comparison, every, json)
+        from hpcscope.comparison.table import table
+
+        _print(comparison, json, partial(table, comparison, every))
     if fail_on_regression and comparison.regressions(beyond):
         raise SystemExit(1)
 
@@ -208,14 +216,11 @@ def _side_by_side(
 def _print_side_by_side(side: SideBySide, shares: Efficiencies | None, every: bool, json: bool) -> None:
     if shares is not None:
         _print_efficiencies(shares, json)
-    elif json:
-        print_json(side.model_dump())
-    else:
-        from hpcscope.comparison.side_by_side_table import table
-        from hpcscope.report.terminal.console import console
+        return
+    from hpcscope.comparison.side_by_side_table import table
+    from hpcscope.report.terminal.console import console
 
-        screen = console()
-        screen.print(table(side, screen.width, every))
+    _print(side, json, lambda: table(side, console().width, every))
 
 
 def _refuse_unmeasured(measured: bool, options: Given, only: list[str] | None, output: Path | None) -> None:
@@ -245,10 +250,7 @@ def _measured(
         found = interleaved.compare(
             a, b, benchmarks, interleaved.Kept(output, sys.argv), pace, stage, partial(typer.echo, err=True)
         )
-    if json:
-        print_json(found.comparison.model_dump() | {"counts": found.comparison.counts})
-    else:
-        display(table(found.comparison))
+    _print(found.comparison, json, partial(table, found.comparison))
     written(found.path / MEASURED)
     return bool(found.comparison.regressions(beyond))
 
@@ -284,30 +286,15 @@ def _efficiencies(folders: Sequence[Path], names: list[str]) -> Efficiencies:
 
 
 def _print_efficiencies(shares: Efficiencies, json: bool) -> None:
-    if json:
-        print_json(shares.model_dump())
-        return
     from hpcscope.comparison.efficiency_table import table
 
-    display(table(shares))
+    _print(shares, json, partial(table, shares))
 
 
-def _print_normalized(baseline: Path, run: Path, json: bool) -> None:
-    from hpcscope.comparison.normalized import normalized
-
-    found = normalized(baseline, run)
+def _print(found: Strict, json: bool, table: Callable[[], RenderableType]) -> None:
+    """Print what was compared as JSON, with the counts of its verdicts if it has them, or as a table."""
     if json:
-        print_json(found.model_dump())
-        return
-    from hpcscope.comparison.normalized_table import table
-
-    display(table(found))
-
-
-def _print(comparison: Comparison, every: bool, json: bool) -> None:
-    if json:
-        print_json(comparison.model_dump() | {"counts": comparison.counts})
-        return
-    from hpcscope.comparison.table import table
-
-    display(table(comparison, every))
+        counts = getattr(found, "counts", None)
+        print_json(found.model_dump() | ({} if counts is None else {"counts": counts}))
+    else:
+        display(table())

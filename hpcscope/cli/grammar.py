@@ -39,14 +39,13 @@ class Words:
 @cache
 def commands() -> tuple[Words, ...]:
     """Return every command and subcommand, in the order of `scope --help`."""
-    return tuple(words for name in COMMANDS for words in _of(name))
-
-
-def _of(name: str) -> list[Words]:
-    top = parser(name)
-    inner = getattr(top, "commands", None)
-    parsers = {f"{name} {word}": each for word, each in inner.items()} if inner else {name: top}
-    return [_words(full, each) for full, each in parsers.items()]
+    found: list[Words] = []
+    for name in COMMANDS:
+        top = parser(name)
+        inner = getattr(top, "commands", None)
+        parsers = {f"{name} {word}": each for word, each in inner.items()} if inner else {name: top}
+        found += [_words(full, each) for full, each in parsers.items()]
+    return tuple(found)
 
 
 def _words(name: str, command: Command) -> Words:

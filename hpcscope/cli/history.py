@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hpcscope.cli.options import Json
-from hpcscope.cli.output import print_json, when, written
+from hpcscope.cli.output import attributes, print_json, when, written
 from hpcscope.cli.repository import Place
 from hpcscope.cli.settings import Given, takes
 from hpcscope.cli.streams import one_line
@@ -123,12 +123,8 @@ def _print_confirmations(confirmations: Sequence[Confirmation]) -> None:
 def _plain(confirmations: Sequence[Confirmation]) -> list[dict[str, Any]]:
     return [
         {
-            "benchmark": confirmation.change.course.benchmark,
-            "label": confirmation.change.course.label,
-            "metric": confirmation.change.course.metric,
-            "confirmed": confirmation.confirmed,
-            "machine": confirmation.machine,
-            "state": confirmation.state,
+            **attributes(confirmation.change.course, "benchmark", "label", "metric"),
+            **attributes(confirmation, "confirmed", "machine", "state"),
             "before": confirmation.change.point.before,
             "now": confirmation.now.model_dump() if confirmation.now else None,
         }
@@ -176,21 +172,13 @@ def _object(found: History) -> dict[str, Any]:
         "false_alarms": found.false_alarms,
         "events": [
             {
-                "before": event.before,
-                "after": event.after,
-                "started_unix_s": event.started_unix_s,
-                "differences": event.differences,
+                **attributes(event, "before", "after", "started_unix_s", "differences"),
                 "changes": [
                     {
-                        "benchmark": change.course.benchmark,
-                        "metric": change.course.metric,
-                        "label": change.course.label,
-                        "unit": change.course.unit,
-                        "before": change.point.before,
-                        "after": change.point.after,
+                        **attributes(change.course, "benchmark", "metric", "label", "unit"),
+                        **attributes(change.point, "before", "after"),
                         "worse": change.worse,
-                        "kind": change.point.kind,
-                        "standard_errors": change.point.standard_errors,
+                        **attributes(change.point, "kind", "standard_errors"),
                     }
                     for change in event.changes
                 ],

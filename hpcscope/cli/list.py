@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hpcscope.cli.options import Json
-from hpcscope.cli.output import display, print_json
+from hpcscope.cli.output import attributes, display, grid, print_json
 from hpcscope.cli.settings import Given, takes
 from hpcscope.settings.experiment import Experiment
 from hpcscope.settings.table import chosen
@@ -43,20 +43,15 @@ def command(
 
 
 def _object(benchmark: Benchmark) -> dict[str, Any]:
-    keys = ("name", "level", "module", "available", "reason", "summary")
-    known = {key: getattr(benchmark, key) for key in keys}
+    known = attributes(benchmark, "name", "level", "module", "available", "reason", "summary")
     return known | ({"available": None} if benchmark.available and benchmark.reason else {})
 
 
 def _print_table(benchmarks: Sequence[Benchmark]) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("benchmark", "module", "what it measures"):
-        table.add_column(title, overflow="fold")
+    rows = []
     for benchmark in benchmarks:
         summary = benchmark.summary if benchmark.available else f"not available: {benchmark.reason}"
         if benchmark.available and benchmark.reason:
             summary += f" (availability: {benchmark.reason})"
-        table.add_row(benchmark.name, benchmark.module, summary)
-    display(table, breaks=True)
+        rows.append([benchmark.name, benchmark.module, summary])
+    display(grid(["benchmark", "module", "what it measures"], rows, breaks=(0, 1, 2)), breaks=True)

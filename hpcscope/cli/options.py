@@ -57,5 +57,6 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="DIR", help="Run directory; default: a new one below runs/."),
 ]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Resume = Annotated[Path | None, typer.Option(metavar="DIR", help="Resume this run, which keeps all its settings.")]

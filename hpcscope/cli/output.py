@@ -8,7 +8,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -24,6 +24,11 @@ def print_json(value: object) -> None:
     """Print a value as JSON, hidden characters as escapes; non-finite numbers are refused."""
     text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
     typer.echo(HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
+
+
+def attributes(record: object, *names: str) -> dict[str, Any]:
+    """Return these attributes of a record, by their names."""
+    return {name: getattr(record, name) for name in names}
 
 
 def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], breaks: Collection[int] = ()) -> Table:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hpcscope.cli.options import Json, RunFolder
-from hpcscope.cli.output import print_json
+from hpcscope.cli.output import attributes, print_json
 from hpcscope.cli.settings import Given, takes
 from hpcscope.errors import UsageError
 from hpcscope.settings.simulation import PredictionSettings
 from hpcscope.settings.table import declared
-
-if TYPE_CHECKING:
-    from hpcscope.engine.predict import Predicted
 
 
 @takes(given=declared(PredictionSettings))
@@ -48,7 +45,18 @@ def command(
     )
     predicted = predict.predict(run, options)
     if json:
-        _print_json(predicted)
+        validation = predicted.validation
+        print_json(
+            {
+                "algorithm": validation.subject.benchmark,
+                "parameters": validation.subject.parameters,
+                **attributes(validation, "source", "parameters_from", "origin"),
+                "predicted": [point.model_dump() for point in predicted.points],
+                "best_grids": [best.model_dump() for best in predicted.best_grids],
+                "validation": [point.model_dump() for point in validation.points],
+                "median_error": validation.median_error,
+            }
+        )
         return
     from hpcscope.report.terminal import prediction
     from hpcscope.report.terminal.console import console, draws
@@ -72,20 +80,3 @@ def _parameters(words: list[str], variant: str | None) -> dict[str, str]:
             raise UsageError(f"--with {word}: must be key=value, for example iterations=1000")
         given[key] = value
     return given
-
-
-def _print_json(predicted: Predicted) -> None:
-    validation = predicted.validation
-    print_json(
-        {
-            "algorithm": validation.subject.benchmark,
-            "parameters": validation.subject.parameters,
-            "source": validation.source,
-            "parameters_from": validation.parameters_from,
-            "origin": validation.origin,
-            "predicted": [point.model_dump() for point in predicted.points],
-            "best_grids": [best.model_dump() for best in predicted.best_grids],
-            "validation": [point.model_dump() for point in validation.points],
-            "median_error": validation.median_error,
-        }
-    )

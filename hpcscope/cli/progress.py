@@ -218,26 +218,13 @@ class Completion:
         return f"{self.done} of {self.cases} cases done, about {duration(self.pace.left_s)} left{machine}"
 
 
-class Failures:
-    """The failures so far; the same one of the same case of a launch is reported once."""
-
-    def __init__(self) -> None:
-        self._seen: set[tuple[int, Key, str]] = set()
-
-    def is_new(self, launch: Launch, case: PlannedCase, status: str) -> bool:
-        """Add a visit; return whether it is a failure that was not reported yet."""
-        failure = (launch.number, launch.key(case), status)
-        known = status in QUIET or failure in self._seen
-        self._seen.add(failure)
-        return not known
-
-
 class PlainLines:
     """A listener that prints one line per launch, for logs and pipes."""
 
     def __init__(self, course: Completion) -> None:
         self.course = course
-        self.failures = Failures()
+        self.failures: set[tuple[int, Key, str]] = set()
+        """The failures so far; the same one of the same case of a launch is reported once."""
 
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
         """Print the launch that starts."""
@@ -247,7 +234,9 @@ class PlainLines:
         """Print only failures."""
         self.course.pass_visit(launch, case)
         self.move()
-        if self.failures.is_new(launch, case, status):
+        failure = (launch.number, launch.key(case), status)
+        if status not in QUIET and failure not in self.failures:
+            self.failures.add(failure)
             self.say(f"launch {launch.number}: {self.course.label(launch, case)}: {status}")
 
     def sentinel_ended(self, launch: Launch, duration_s: float) -> None:

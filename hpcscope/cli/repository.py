@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hpcscope.cli.options import Json
+from hpcscope.cli.options import Json, Yes
 from hpcscope.cli.output import confirm_removal, display, few_hosts, grid, print_json, when
 from hpcscope.cli.streams import one_line
 from hpcscope.errors import UsageError
@@ -18,7 +18,7 @@ from hpcscope.units import named as in_words
 
 if TYPE_CHECKING:
     from hpcscope.archive.entry import Entry
-    from hpcscope.archive.repository import DamagedRun, Exchanged
+    from hpcscope.archive.repository import DamagedRun, Exchanged, Repository
 
 Place = Annotated[
     Path | None,
@@ -44,11 +44,9 @@ def add(
 
     A run that is already kept gets the tags and the note.
     """
-    from hpcscope.archive.repository import Repository
-
-    repository = Repository(folder, make=True)
+    repository = _opened(folder, make=True)
     for entry, new in repository.add(runs, tag or [], note, cluster):
-        size = f", {_bytes(entry.size_bytes)}" if new else ", kept already"
+        size = f", {quantity(entry.size_bytes, 'B')}" if new else ", kept already"
         typer.echo(f"{entry.id}  {entry.name} of {entry.notes.cluster}{size}")
 
 
@@ -67,7 +65,6 @@ def list_runs(
 ) -> None:
     """List runs, newest first."""
     from hpcscope.archive.index import RunChoice, as_json
-    from hpcscope.archive.repository import Repository
 
     choice = RunChoice(
         cluster=cluster or "",
@@ -78,7 +75,7 @@ def list_runs(
         until_unix_s=_day("--until", until),
         most=most,
     )
-    entries = Repository(folder).chosen(choice)
+    entries = _opened(folder).chosen(choice)
     if json:
         print_json([as_json(entry) for entry in entries])
     else:
@@ -88,9 +85,8 @@ def list_runs(
 def show(run: Id, folder: Place = None, json: Json = False) -> None:
     """Print a run and its values from the index."""
     from hpcscope.archive.index import as_json, one_of_each_case
-    from hpcscope.archive.repository import Repository
 
-    entry, figures = Repository(folder).with_figures(run)
+    entry, figures = _opened(folder).with_figures(run)
     if json:
         print_json({**as_json(entry), "figures": [kept.model_dump() for kept in figures]})
         return
@@ -108,7 +104,7 @@ def show(run: Id, folder: Place = None, json: Json = False) -> None:
         ["tags", ", ".join(entry.notes.tags)],
         ["note", entry.notes.note],
         ["added", f"{when(entry.notes.added_unix_s)} by {entry.notes.added_by}"],
-        ["file", f"{_bytes(entry.size_bytes)}"],
+        ["file", quantity(entry.size_bytes, "B")],
     ]
     display(grid(["", ""], [[name, one_line(value)] for name, value in rows if value]))
     table = [
@@ -121,7 +117,7 @@ def show(run: Id, folder: Place = None, json: Json = False) -> None:
         from hpcscope.cli.health import show as show_health
         from hpcscope.engine import health
 
-        with packing.opened(Repository(folder).file(run)) as unpacked:
+        with packing.opened(_opened(folder).file(run)) as unpacked:
             record, _, judged = health.read_judged(unpacked, earlier_checks.kept(folder))
         show_health(record, judged, json=False)
 
@@ -135,9 +131,7 @@ def note(
     folder: Place = None,
 ) -> None:
     """Change tags, note and cluster of a run."""
-    from hpcscope.archive.repository import Repository
-
-    _print([Repository(folder).note(run, tag or [], untag or [], text, cluster)])
+    _print([_opened(folder).note(run, tag or [], untag or [], text, cluster)])
 
 
 def unpack(
@@ -147,9 +141,8 @@ def unpack(
 ) -> None:
     """Restore the directory of a run, below runs/."""
     from hpcscope.archive import packing
-    from hpcscope.archive.repository import Repository
 
-    typer.echo(str(packing.unpack(Repository(folder).file(run), target)))
+    typer.echo(str(packing.unpack(_opened(folder).file(run), target)))
 
 
 def path(run: Id, folder: Place = None) -> None:
@@ -157,18 +150,12 @@ def path(run: Id, folder: Place = None) -> None:
 
     `scope show`, `report`, `compare` and `predict` read the file as it is.
     """
-    from hpcscope.archive.repository import Repository
-
-    typer.echo(str(Repository(folder).file(run)))
+    typer.echo(str(_opened(folder).file(run)))
 
 
-def remove(
-    runs: Ids, folder: Place = None, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
-) -> None:
+def remove(runs: Ids, folder: Place = None, yes: Yes = False) -> None:
     """Remove runs and the notes on them from the repository."""
-    from hpcscope.archive.repository import Repository
-
-    repository = Repository(folder)
+    repository = _opened(folder)
     _print([repository.named(run) for run in runs])
     confirm_removal(count(len(runs), "run"), yes)
     repository.remove(runs)
@@ -179,9 +166,7 @@ def verify(folder: Place = None) -> None:
 
     The exit code is 1 if a file is wrong.
     """
-    from hpcscope.archive.repository import Repository
-
-    repository = Repository(folder)
+    repository = _opened(folder)
     _end(repository.verify(), f"{count(len(repository.folder.ids()), 'run')}: no file has changed")
 
 
@@ -200,9 +185,7 @@ def rebuild(
 
     Damaged files are named and left out.
     """
-    from hpcscope.archive.repository import Repository
-
-    repository = Repository(folder)
+    repository = _opened(folder)
     _end(repository.rebuild(index), f"{count(len(repository.folder.ids()), 'run')} in the index")
 
 
@@ -214,9 +197,7 @@ def push(
 
     Notes that are newer here are copied too.
     """
-    from hpcscope.archive.repository import Repository
-
-    _print_exchanged(Repository(folder).push(target))
+    _print_exchanged(_opened(folder).push(target))
 
 
 def pull(
@@ -229,9 +210,7 @@ def pull(
 
     Notes that are newer there are copied too.
     """
-    from hpcscope.archive.repository import Repository
-
-    _print_exchanged(Repository(folder, make=True).pull(source))
+    _print_exchanged(_opened(folder, make=True).pull(source))
 
 
 def published(
@@ -284,6 +263,12 @@ COMMANDS = {
 }
 
 
+def _opened(folder: Path | None, make: bool = False) -> Repository:
+    from hpcscope.archive.repository import Repository
+
+    return Repository(folder, make)
+
+
 def _print_exchanged(exchanged: Exchanged) -> None:
     words = [f"{count(exchanged.runs, 'run')} copied"] if exchanged.runs else []
     words += [f"newer notes on {count(exchanged.notes, 'run')}"] if exchanged.notes else []
@@ -326,7 +311,3 @@ def _day(option: str, text: str | None) -> float | None:
         return datetime.fromisoformat(text).timestamp()
     except ValueError as error:
         raise UsageError(f"{option} {text}: must be a date, such as 2026-03-01 or 2026-03-01T12:00") from error
-
-
-def _bytes(size: int) -> str:
-    return quantity(size, "B")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hpcscope.cli.options import Json
+from hpcscope.cli.options import Json, Yes
 from hpcscope.cli.output import confirm_removal, display, few_hosts, grid, print_json, when
 from hpcscope.cli.streams import one_line
 from hpcscope.errors import UsageError
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from hpcscope.archive.runs import KeptRun
 
 Folder = Annotated[Path, typer.Option("--in", metavar="DIR", help="The directory of the runs.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 RUNS = Path("runs")
 
 
@@ -31,7 +31,7 @@ def list_runs(folder: Folder = RUNS, json: Json = False) -> None:
 
     runs = kept_runs.listed(folder)
     if json:
-        print_json([_object(run) for run in runs])
+        print_json([asdict(run) | {"path": str(run.path)} for run in runs])
         return
     _print(runs)
     if packed := kept_runs.packed(folder):
@@ -98,18 +98,6 @@ def _remove(runs: Sequence[KeptRun], yes: bool) -> None:
     confirm_removal(f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}, {total}", yes)
     for run in runs:
         kept_runs.remove(run)
-
-
-def _object(run: KeptRun) -> dict[str, Any]:
-    return {
-        "path": str(run.path),
-        "kind": run.kind,
-        "started_unix_s": run.started_unix_s,
-        "name": run.name,
-        "hosts": list(run.hosts),
-        "status": run.status,
-        "size_bytes": run.size_bytes,
-    }
 
 
 def _print(runs: Sequence[KeptRun]) -> None:

@@ -13,6 +13,7 @@ from hpcscope.cli.output import display, print_json
 from hpcscope.errors import UsageError
 
 if TYPE_CHECKING:
+    from hpcscope.findings.results import Run
     from hpcscope.statistics.summary import Summary
 
 
@@ -88,7 +89,7 @@ def show_run(
     elif hpl:
         _print_hpl(shown)
     elif top500:
-        _print_top500(run)
+        _print_top500(known)
     else:
         from rich.text import Text
 
@@ -160,12 +161,10 @@ def _print_hpl(summaries: list[Summary]) -> None:
         typer.echo(line)
 
 
-def _print_top500(run: Path) -> None:
-    from hpcscope.findings.results import Run
+def _print_top500(known: Run) -> None:
     from hpcscope.models.computation.linpack_rates import BENCHMARK
     from hpcscope.report.terminal import top500
 
-    known = Run(run)
     rates = known.models.linpack
     if rates is None:
         raise UsageError(f"--top500: the run must have valid cases of {BENCHMARK}")

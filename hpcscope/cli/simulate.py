@@ -77,7 +77,8 @@ def command(
     if offers is not None:
         own = {"--set": choose, "--program": program}
         own |= {f"--{key}": given.get(key) for key in ("hosts", "topology", "cost")}
-        _refuse_beside_offers([name for name, value in own.items() if value is not None])
+        if beside := [name for name, value in own.items() if value is not None]:
+            raise UsageError(f"{beside[0]}: not valid with --offers, whose file lists all changes")
     if "cost" in given and not changes and not given.keys() & {"hosts", "topology"}:
         raise UsageError(f"--cost {given['cost']:g}: only valid with a change: --set, --hosts or --topology")
     options = SimulateOptions(
@@ -125,12 +126,6 @@ def _show_offers(made: Sequence[Simulated], every: bool, json: bool) -> None:
             print(f"{offer.name}: {spelt(one.directory.path)}")
     if not all(simulated.well for simulated in made):
         raise typer.Exit(1)
-
-
-def _refuse_beside_offers(given: Sequence[str]) -> None:
-    """Raise UsageError for an option of a single change if a file of offers is given."""
-    if given:
-        raise UsageError(f"{given[0]}: not valid with --offers, whose file lists all changes")
 
 
 def _words(program: str | None) -> list[str] | None:

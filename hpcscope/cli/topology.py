@@ -12,7 +12,7 @@ import typer
 
 from hpcscope import units
 from hpcscope.cli.options import Json
-from hpcscope.cli.output import print_json, written
+from hpcscope.cli.output import attributes, print_json, written
 from hpcscope.cli.settings import Given, takes
 from hpcscope.settings.experiment import Experiment
 from hpcscope.settings.table import chosen
@@ -178,9 +178,7 @@ def _as_json(discovered: Discovered) -> dict[str, Any]:
     discovery = discovered.discovery
     return {
         "topology": discovery.topology.model_dump(),
-        "transfers": discovery.transfers,
-        "ping_pongs": discovery.ping_pongs,
-        "scatter": discovery.scatter,
+        **attributes(discovery, "transfers", "ping_pongs", "scatter"),
         "check": {
             "passed": discovery.check.passed,
             "median_error": discovery.check.error,
