@@ -83,12 +83,9 @@ int open_address_vector(fid_domain* domain, fi_av_attr* attributes, fid_av** res
   // A named vector would be shared between processes.
   if (attributes != nullptr && (attributes->name != nullptr || attributes->rx_ctx_bits > 8)) return -FI_ENOSYS;
   return guarded([&] {
-    auto* vector = new AddressVector(object<Domain>(domain));
-    vector->fid = {FI_CLASS_AV, context, &object_functions};
-    vector->ops = &vector_functions;
     if (attributes != nullptr && attributes->type == FI_AV_UNSPEC) attributes->type = FI_AV_TABLE;
-    *result = vector;
-    return 0;
+    return hand_over(new AddressVector(object<Domain>(domain)), {FI_CLASS_AV, context, &object_functions},
+                     vector_functions, result);
   });
 }
 

@@ -10,35 +10,13 @@ namespace {
 
 constexpr std::uint64_t injecting = FI_INJECT;
 
-struct Call {
-  AtomicForm form;
-  fi_addr_t to;
-  std::uint64_t offset, key;
-  fi_datatype datatype;
-  fi_op operation;
-  void* context = nullptr;
-  std::size_t count = 0;
-  const void* operand = nullptr;
-  const void* compare = nullptr;
-  void* result = nullptr;
-};
-
-ssize_t start(fid_ep* id, const Call& call, std::uint64_t flags, bool silent = false) {
-  return locked_peer(id, call.to, [&](Endpoint& endpoint, Peer peer) {
-    if (!supported(call.form, call.datatype, call.operation)) return -FI_EOPNOTSUPP;
-    if (call.count > atomic_bytes_limit / element_bytes(call.datatype)) return -FI_EMSGSIZE;
-    return endpoint.exchange->atomic({.peer = peer,
-                                      .form = call.form,
-                                      .datatype = call.datatype,
-                                      .operation = call.operation,
-                                      .count = call.count,
-                                      .operand = static_cast<const std::byte*>(call.operand),
-                                      .compare = static_cast<const std::byte*>(call.compare),
-                                      .result = static_cast<std::byte*>(call.result),
-                                      .offset = call.offset,
-                                      .key = call.key,
-                                      .context = call.context,
-                                      .completes = !silent && endpoint.send_completes(flags)});
+ssize_t start(fid_ep* id, fi_addr_t to, Atomic atomic, std::uint64_t flags, bool silent = false) {
+  return locked_peer(id, to, [&](Endpoint& endpoint, Peer peer) {
+    if (!supported(atomic.form, atomic.datatype, atomic.operation)) return -FI_EOPNOTSUPP;
+    if (atomic.count > atomic_bytes_limit / element_bytes(atomic.datatype)) return -FI_EMSGSIZE;
+    atomic.peer = peer;
+    atomic.completes = !silent && endpoint.send_completes(flags);
+    return endpoint.exchange->atomic(atomic);
   });
 }
 
@@ -50,29 +28,29 @@ bool one_piece(const fi_ioc* pieces, std::size_t count, fi_ioc& piece) {
   return count <= 1;
 }
 
-ssize_t start_pieces(fid_ep* id, Call call, const fi_ioc* operands, std::size_t count, const fi_ioc* comparands,
-                     std::size_t compare_count, const fi_ioc* results, std::size_t result_count,
-                     std::uint64_t flags) {
+ssize_t start_pieces(fid_ep* id, fi_addr_t to, Atomic atomic, const fi_ioc* operands, std::size_t count,
+                     const fi_ioc* comparands, std::size_t compare_count, const fi_ioc* results,
+                     std::size_t result_count, std::uint64_t flags) {
   fi_ioc operand, comparand, result;
   if (!one_piece(operands, count, operand) || !one_piece(comparands, compare_count, comparand) ||
       !one_piece(results, result_count, result))
     return -FI_EINVAL;
-  call.operand = operand.addr;
-  call.compare = comparand.addr;
-  call.result = result.addr;
-  call.count = call.form == AtomicForm::write ? operand.count : result.count;
-  if (call.form == AtomicForm::compare && comparand.count != call.count) return -FI_EINVAL;
-  return start(id, call, flags);
+  atomic.operand = operand.addr;
+  atomic.compare = comparand.addr;
+  atomic.result = result.addr;
+  atomic.count = atomic.form == AtomicForm::write ? operand.count : result.count;
+  if (atomic.form == AtomicForm::compare && comparand.count != atomic.count) return -FI_EINVAL;
+  return start(id, to, atomic, flags);
 }
 
 ssize_t start_message(fid_ep* id, AtomicForm form, const fi_msg_atomic* message, const fi_ioc* comparands,
                       std::size_t compare_count, const fi_ioc* results, std::size_t result_count,
                       std::uint64_t flags) {
   if (message->rma_iov_count != 1) return -FI_EINVAL;
-  const Call call{form,        message->addr,   message->rma_iov->addr, message->rma_iov->key, message->datatype,
-                  message->op, message->context};
-  return start_pieces(id, call, message->msg_iov, message->iov_count, comparands, compare_count, results,
-                      result_count, flags);
+  const Atomic atomic{form,        message->rma_iov->addr, message->rma_iov->key, message->datatype,
+                      message->op, message->context};
+  return start_pieces(id, message->addr, atomic, message->msg_iov, message->iov_count, comparands, compare_count,
+                      results, result_count, flags);
 }
 
 template <AtomicForm form>
@@ -88,12 +66,12 @@ fi_ops_atomic atomic_functions{
     .size = sizeof(fi_ops_atomic),
     .write = [](fid_ep* id, const void* buffer, std::size_t count, void*, fi_addr_t to, std::uint64_t offset,
                 std::uint64_t key, fi_datatype datatype, fi_op operation, void* context) -> ssize_t {
-      return start(id, {AtomicForm::write, to, offset, key, datatype, operation, context, count, buffer},
+      return start(id, to, {AtomicForm::write, offset, key, datatype, operation, context, count, buffer},
                    usual(id));
     },
     .writev = [](fid_ep* id, const fi_ioc* pieces, void**, std::size_t count, fi_addr_t to, std::uint64_t offset,
                  std::uint64_t key, fi_datatype datatype, fi_op operation, void* context) -> ssize_t {
-      return start_pieces(id, {AtomicForm::write, to, offset, key, datatype, operation, context}, pieces, count,
+      return start_pieces(id, to, {AtomicForm::write, offset, key, datatype, operation, context}, pieces, count,
                           nullptr, 0, nullptr, 0, usual(id));
     },
     .writemsg = [](fid_ep* id, const fi_msg_atomic* message, std::uint64_t flags) -> ssize_t {
@@ -101,20 +79,20 @@ fi_ops_atomic atomic_functions{
     },
     .inject = [](fid_ep* id, const void* buffer, std::size_t count, fi_addr_t to, std::uint64_t offset,
                  std::uint64_t key, fi_datatype datatype, fi_op operation) -> ssize_t {
-      return start(id, {AtomicForm::write, to, offset, key, datatype, operation, nullptr, count, buffer},
+      return start(id, to, {AtomicForm::write, offset, key, datatype, operation, nullptr, count, buffer},
                    injecting, true);
     },
     .readwrite = [](fid_ep* id, const void* buffer, std::size_t count, void*, void* result, void*, fi_addr_t to,
                     std::uint64_t offset, std::uint64_t key, fi_datatype datatype, fi_op operation,
                     void* context) -> ssize_t {
-      return start(
-          id, {AtomicForm::fetch, to, offset, key, datatype, operation, context, count, buffer, nullptr, result},
-          usual(id));
+      return start(id, to,
+                   {AtomicForm::fetch, offset, key, datatype, operation, context, count, buffer, nullptr, result},
+                   usual(id));
     },
     .readwritev = [](fid_ep* id, const fi_ioc* pieces, void**, std::size_t count, fi_ioc* results, void**,
                      std::size_t result_count, fi_addr_t to, std::uint64_t offset, std::uint64_t key,
                      fi_datatype datatype, fi_op operation, void* context) -> ssize_t {
-      return start_pieces(id, {AtomicForm::fetch, to, offset, key, datatype, operation, context}, pieces, count,
+      return start_pieces(id, to, {AtomicForm::fetch, offset, key, datatype, operation, context}, pieces, count,
                           nullptr, 0, results, result_count, usual(id));
     },
     .readwritemsg = [](fid_ep* id, const fi_msg_atomic* message, fi_ioc* results, void**, std::size_t result_count,
@@ -125,14 +103,14 @@ fi_ops_atomic atomic_functions{
                     void* result, void*, fi_addr_t to, std::uint64_t offset, std::uint64_t key,
                     fi_datatype datatype, fi_op operation, void* context) -> ssize_t {
       return start(
-          id, {AtomicForm::compare, to, offset, key, datatype, operation, context, count, buffer, compare, result},
+          id, to, {AtomicForm::compare, offset, key, datatype, operation, context, count, buffer, compare, result},
           usual(id));
     },
     .compwritev = [](fid_ep* id, const fi_ioc* pieces, void**, std::size_t count, const fi_ioc* comparands, void**,
                      std::size_t compare_count, fi_ioc* results, void**, std::size_t result_count, fi_addr_t to,
                      std::uint64_t offset, std::uint64_t key, fi_datatype datatype, fi_op operation,
                      void* context) -> ssize_t {
-      return start_pieces(id, {AtomicForm::compare, to, offset, key, datatype, operation, context}, pieces, count,
+      return start_pieces(id, to, {AtomicForm::compare, offset, key, datatype, operation, context}, pieces, count,
                           comparands, compare_count, results, result_count, usual(id));
     },
     .compwritemsg = [](fid_ep* id, const fi_msg_atomic* message, const fi_ioc* comparands, void**,

@@ -155,11 +155,8 @@ int open_completion_queue(fid_domain* domain, fi_cq_attr* attributes, fid_cq** r
   return guarded([&] {
     const fi_cq_format format =
         attributes->format == FI_CQ_FORMAT_UNSPEC ? FI_CQ_FORMAT_CONTEXT : attributes->format;
-    auto* queue = new CompletionQueue(object<Domain>(domain), format);
-    queue->fid = {FI_CLASS_CQ, context, &object_functions};
-    queue->ops = &queue_functions;
-    *result = queue;
-    return 0;
+    return hand_over(new CompletionQueue(object<Domain>(domain), format),
+                     {FI_CLASS_CQ, context, &object_functions}, queue_functions, result);
   });
 }
 

@@ -79,11 +79,8 @@ int open_counter(fid_domain* domain, fi_cntr_attr* attributes, fid_cntr** result
   if (attributes != nullptr && attributes->wait_obj != FI_WAIT_NONE && attributes->wait_obj != FI_WAIT_UNSPEC)
     return -FI_ENOSYS;
   return guarded([&] {
-    auto* counter = new Counter(object<Domain>(domain));
-    counter->fid = {FI_CLASS_CNTR, context, &object_functions};
-    counter->ops = &counter_functions;
-    *result = counter;
-    return 0;
+    return hand_over(new Counter(object<Domain>(domain)), {FI_CLASS_CNTR, context, &object_functions},
+                     counter_functions, result);
   });
 }
 

@@ -35,11 +35,8 @@ int open_domain(fid_fabric*, fi_info* info, fid_domain** result, void* context) 
       // Reported later, when enabling an endpoint fails.
     }
     auto* domain = new Domain(several_threads);
-    domain->fid = {FI_CLASS_DOMAIN, context, &domain_functions};
-    domain->ops = &openings;
     domain->mr = &memory_functions;
-    *result = domain;
-    return 0;
+    return hand_over(domain, {FI_CLASS_DOMAIN, context, &domain_functions}, openings, result);
   });
 }
 

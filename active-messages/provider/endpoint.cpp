@@ -311,15 +311,12 @@ int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** result, void* cont
     return -FI_ENOSYS;
   return guarded([&] {
     auto* endpoint = new Endpoint(object<Domain>(domain), *info);
-    endpoint->fid = {FI_CLASS_EP, context, &object_functions};
-    endpoint->ops = &endpoint_functions;
     endpoint->cm = &name_functions;
     endpoint->msg = &message_functions;
     endpoint->rma = &access_functions;
     endpoint->tagged = &tagged_functions;
     endpoint->atomic = &atomic_functions;
-    *result = endpoint;
-    return 0;
+    return hand_over(endpoint, {FI_CLASS_EP, context, &object_functions}, endpoint_functions, result);
   });
 }
 

@@ -61,9 +61,9 @@ std::uint64_t kind_flags(const Envelope& envelope) {
 
 Done done_of(const Send& send) {
   return {.context = send.context,
-          .flags = FI_SEND | (send.tagged ? FI_TAGGED : FI_MSG),
+          .flags = FI_SEND | (send.tag ? FI_TAGGED : FI_MSG),
           .bytes = send.data.size(),
-          .tag = send.tag};
+          .tag = send.tag.value_or(0)};
 }
 
 int error_of(Outcome outcome) {
@@ -202,8 +202,8 @@ void Exchange::send_queued() {
 }
 
 int Exchange::send_now(const Send& send) {
-  Envelope envelope{send.tag, send.remote_data.value_or(0), 0, send.data.size(),
-                    (send.tagged ? envelope::tagged : 0) | (send.remote_data ? envelope::with_data : 0)};
+  Envelope envelope{send.tag.value_or(0), send.remote_data.value_or(0), 0, send.data.size(),
+                    (send.tag ? envelope::tagged : 0) | (send.remote_data ? envelope::with_data : 0)};
   const Done done = done_of(send);
   if (!leaving_.empty() && leaving_.contains(send.peer)) return -FI_EAGAIN;  // messages stay in order
   const bool one = fits(send.peer, sizeof envelope, send.data.size());
@@ -275,7 +275,7 @@ int Exchange::atomic(const Atomic& atomic) {
   return start(
       Operation{
           .peer = atomic.peer,
-          .target = fetches ? atomic.result : nullptr,
+          .target = fetches ? static_cast<std::byte*>(atomic.result) : nullptr,
           .done = {.context = atomic.context, .flags = FI_ATOMIC | (fetches ? FI_READ : FI_WRITE), .bytes = bytes},
           .completes = atomic.completes},
       atomic_request_, request, Bytes(operands).first(sent));

@@ -63,41 +63,40 @@ class Listener {
 
 // The request of fi_send() and related calls.
 struct Send {
-  Peer peer;
-  Bytes data;
-  std::uint64_t tag;
-  std::optional<std::uint64_t> remote_data;
-  void* context;
-  bool tagged;
-  bool completes;
-  bool delivered;  // complete only when the receiver has it in its buffer
-  bool injected;   // `data` may change after the call
+  void* context = nullptr;
+  std::optional<std::uint64_t> tag = {};  // a tagged message
+  std::optional<std::uint64_t> remote_data = {};
+  Peer peer = any_peer;
+  Bytes data = {};
+  bool completes = false;
+  bool delivered = false;  // complete only when the receiver has it in its buffer
+  bool injected = false;   // `data` may change after the call
 };
 
 // The request of fi_write(), fi_read() and related calls.
 struct Access {
-  Peer peer;
-  std::byte* buffer;
-  std::size_t bytes;
   std::uint64_t offset, key;  // location in the peer's registered memory
-  std::optional<std::uint64_t> remote_data;
-  void* context;
-  bool completes;
-  bool injected;
+  std::optional<std::uint64_t> remote_data = {};
+  void* context = nullptr;
+  Peer peer = any_peer;
+  std::byte* buffer = nullptr;
+  std::size_t bytes = 0;
+  bool completes = false;
+  bool injected = false;
 };
 
 // The request of fi_atomic() and related calls. Operands and result hold `count` elements.
 struct Atomic {
-  Peer peer;
   AtomicForm form;
-  unsigned datatype, operation;
-  std::size_t count;
-  const std::byte* operand;  // nullptr for FI_ATOMIC_READ
-  const std::byte* compare;
-  std::byte* result;
   std::uint64_t offset, key;
-  void* context;
-  bool completes;
+  unsigned datatype, operation;
+  void* context = nullptr;
+  std::size_t count = 0;
+  const void* operand = nullptr;  // nullptr for FI_ATOMIC_READ
+  const void* compare = nullptr;
+  void* result = nullptr;
+  Peer peer = any_peer;
+  bool completes = false;
 };
 
 inline constexpr std::size_t eager_bytes_most = 64 * 1024;

@@ -55,6 +55,15 @@ int destroy_unless_bound(fid* id) {
   return object_of<Object, Structure>(id).endpoints.empty() ? destroy<Object, Structure>(id) : -FI_EBUSY;
 }
 
+// Completes a new object with its head and functions, and gives it to the program.
+template <class Object, class Functions, class Structure>
+int hand_over(Object* object, const fid& head, Functions& functions, Structure** result) {
+  object->fid = head;
+  object->ops = &functions;
+  *result = object;
+  return 0;
+}
+
 // Keeps exceptions from leaving a function that libfabric calls.
 template <class Call>
 int guarded(Call call) noexcept {

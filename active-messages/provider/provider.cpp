@@ -22,13 +22,8 @@ fi_ops_eq queue_functions{
     .strerror = [](fid_eq*, int, const void*, char*, std::size_t) -> const char* { return "no events"; }};
 
 int open_event_queue(fid_fabric*, fi_eq_attr*, fid_eq** result, void* context) {
-  return guarded([&] {
-    auto* queue = new fid_eq{};
-    queue->fid = {FI_CLASS_EQ, context, &object_functions};
-    queue->ops = &queue_functions;
-    *result = queue;
-    return 0;
-  });
+  return guarded(
+      [&] { return hand_over(new fid_eq{}, {FI_CLASS_EQ, context, &object_functions}, queue_functions, result); });
 }
 
 fi_ops fabric_functions = closed_by(destroy<fid_fabric, fid_fabric>);
@@ -43,11 +38,7 @@ fi_ops_fabric openings{.size = sizeof(fi_ops_fabric),
 
 int open_fabric(fi_fabric_attr*, fid_fabric** result, void* context) {
   return guarded([&] {
-    auto* fabric = new fid_fabric{};
-    fabric->fid = {FI_CLASS_FABRIC, context, &fabric_functions};
-    fabric->ops = &openings;
-    *result = fabric;
-    return 0;
+    return hand_over(new fid_fabric{}, {FI_CLASS_FABRIC, context, &fabric_functions}, openings, result);
   });
 }
 

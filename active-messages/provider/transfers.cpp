@@ -22,25 +22,15 @@ bool one_buffer(const iovec* pieces, std::size_t count, Buffer& buffer) {
   return true;
 }
 
-struct SendCall {
-  fi_addr_t to;
-  void* context = nullptr;
-  std::optional<std::uint64_t> tag = {};  // a tagged message
-  std::optional<std::uint64_t> data = {};
-};
-
-ssize_t send(fid_ep* id, Buffer buffer, const SendCall& call, std::uint64_t flags, bool silent = false) {
-  return locked_peer(id, call.to, [&](Endpoint& endpoint, Peer peer) {
+ssize_t send(fid_ep* id, fi_addr_t to, Buffer buffer, Send send, std::uint64_t flags, bool silent = false) {
+  return locked_peer(id, to, [&](Endpoint& endpoint, Peer peer) {
     if ((flags & FI_INJECT) && buffer.bytes > inject_limit) return -FI_EMSGSIZE;
-    return endpoint.exchange->send({.peer = peer,
-                                    .data = {static_cast<const std::byte*>(buffer.begin), buffer.bytes},
-                                    .tag = call.tag.value_or(0),
-                                    .remote_data = call.data,
-                                    .context = call.context,
-                                    .tagged = call.tag.has_value(),
-                                    .completes = !silent && endpoint.send_completes(flags),
-                                    .delivered = (flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)) != 0,
-                                    .injected = (flags & FI_INJECT) != 0});
+    send.peer = peer;
+    send.data = {static_cast<const std::byte*>(buffer.begin), buffer.bytes};
+    send.completes = !silent && endpoint.send_completes(flags);
+    send.delivered = (flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE)) != 0;
+    send.injected = (flags & FI_INJECT) != 0;
+    return endpoint.exchange->send(send);
   });
 }
 
@@ -78,26 +68,16 @@ ssize_t receive(fid_ep* id, Buffer buffer, const ReceiveCall& call, std::uint64_
   });
 }
 
-struct AccessCall {
-  fi_addr_t to;
-  std::uint64_t offset, key;
-  std::optional<std::uint64_t> data = {};
-  void* context = nullptr;
-};
-
 template <int (Exchange::*operation)(const Access&)>
-ssize_t access(fid_ep* id, Buffer buffer, const AccessCall& call, std::uint64_t flags, bool silent = false) {
-  return locked_peer(id, call.to, [&](Endpoint& endpoint, Peer peer) {
+ssize_t access(fid_ep* id, fi_addr_t to, Buffer buffer, Access access, std::uint64_t flags, bool silent = false) {
+  return locked_peer(id, to, [&](Endpoint& endpoint, Peer peer) {
     if ((flags & FI_INJECT) && buffer.bytes > inject_limit) return -FI_EMSGSIZE;
-    return ((*endpoint.exchange).*operation)({.peer = peer,
-                                              .buffer = static_cast<std::byte*>(buffer.begin),
-                                              .bytes = buffer.bytes,
-                                              .offset = call.offset,
-                                              .key = call.key,
-                                              .remote_data = call.data,
-                                              .context = call.context,
-                                              .completes = !silent && endpoint.send_completes(flags),
-                                              .injected = (flags & FI_INJECT) != 0});
+    access.peer = peer;
+    access.buffer = static_cast<std::byte*>(buffer.begin);
+    access.bytes = buffer.bytes;
+    access.completes = !silent && endpoint.send_completes(flags);
+    access.injected = (flags & FI_INJECT) != 0;
+    return ((*endpoint.exchange).*operation)(access);
   });
 }
 
@@ -127,30 +107,30 @@ struct Sends {
 
   static ssize_t buffer(fid_ep* id, const void* begin, std::size_t bytes, void*, fi_addr_t to, Tag... tag,
                         void* context) {
-    return send(id, constant(begin, bytes), {to, context, tag_of(tag...)}, sending(id));
+    return send(id, to, constant(begin, bytes), {context, tag_of(tag...)}, sending(id));
   }
   static ssize_t pieces(fid_ep* id, const iovec* pieces, void**, std::size_t count, fi_addr_t to, Tag... tag,
                         void* context) {
     Buffer buffer;
     if (!one_buffer(pieces, count, buffer)) return -FI_EINVAL;
-    return send(id, buffer, {to, context, tag_of(tag...)}, sending(id));
+    return send(id, to, buffer, {context, tag_of(tag...)}, sending(id));
   }
   static ssize_t message(fid_ep* id, const Message* message, std::uint64_t flags) {
     Buffer buffer;
     if (!one_buffer(message->msg_iov, message->iov_count, buffer)) return -FI_EINVAL;
-    return send(id, buffer, {message->addr, message->context, tag_of(*message), data_of(message->data, flags)},
+    return send(id, message->addr, buffer, {message->context, tag_of(*message), data_of(message->data, flags)},
                 flags);
   }
   static ssize_t inject(fid_ep* id, const void* begin, std::size_t bytes, fi_addr_t to, Tag... tag) {
-    return send(id, constant(begin, bytes), {to, nullptr, tag_of(tag...)}, injecting, true);
+    return send(id, to, constant(begin, bytes), {nullptr, tag_of(tag...)}, injecting, true);
   }
   static ssize_t with_data(fid_ep* id, const void* begin, std::size_t bytes, void*, std::uint64_t data,
                            fi_addr_t to, Tag... tag, void* context) {
-    return send(id, constant(begin, bytes), {to, context, tag_of(tag...), data}, sending(id));
+    return send(id, to, constant(begin, bytes), {context, tag_of(tag...), data}, sending(id));
   }
   static ssize_t inject_with_data(fid_ep* id, const void* begin, std::size_t bytes, std::uint64_t data,
                                   fi_addr_t to, Tag... tag) {
-    return send(id, constant(begin, bytes), {to, nullptr, tag_of(tag...), data}, injecting, true);
+    return send(id, to, constant(begin, bytes), {nullptr, tag_of(tag...), data}, injecting, true);
   }
 };
 
@@ -211,11 +191,10 @@ ssize_t access_message(fid_ep* id, const fi_msg_rma* message, std::uint64_t flag
   if (!one_buffer(message->msg_iov, message->iov_count, buffer) || message->rma_iov_count != 1 ||
       message->rma_iov->len != buffer.bytes)
     return -FI_EINVAL;
-  return operation(id, buffer,
-                   {.to = message->addr,
-                    .offset = message->rma_iov->addr,
+  return operation(id, message->addr, buffer,
+                   {.offset = message->rma_iov->addr,
                     .key = message->rma_iov->key,
-                    .data = data_of(message->data, flags),
+                    .remote_data = data_of(message->data, flags),
                     .context = message->context},
                    flags, false);
 }
@@ -225,7 +204,7 @@ ssize_t access_pieces(fid_ep* id, const iovec* pieces, void**, std::size_t count
                       std::uint64_t offset, std::uint64_t key, void* context) {
   Buffer buffer;
   if (!one_buffer(pieces, count, buffer)) return -FI_EINVAL;
-  return operation(id, buffer, {.to = to, .offset = offset, .key = key, .context = context}, sending(id), false);
+  return operation(id, to, buffer, {.offset = offset, .key = key, .context = context}, sending(id), false);
 }
 
 }  // namespace
@@ -234,30 +213,30 @@ fi_ops_rma access_functions{
     .size = sizeof(fi_ops_rma),
     .read = [](fid_ep* id, void* buffer, std::size_t bytes, void*, fi_addr_t from, std::uint64_t offset,
                std::uint64_t key, void* context) -> ssize_t {
-      return read(id, {buffer, bytes}, {.to = from, .offset = offset, .key = key, .context = context}, sending(id),
+      return read(id, from, {buffer, bytes}, {.offset = offset, .key = key, .context = context}, sending(id),
                   false);
     },
     .readv = access_pieces<read>,
     .readmsg = access_message<read>,
     .write = [](fid_ep* id, const void* buffer, std::size_t bytes, void*, fi_addr_t to, std::uint64_t offset,
                 std::uint64_t key, void* context) -> ssize_t {
-      return write(id, constant(buffer, bytes), {.to = to, .offset = offset, .key = key, .context = context},
+      return write(id, to, constant(buffer, bytes), {.offset = offset, .key = key, .context = context},
                    sending(id), false);
     },
     .writev = access_pieces<write>,
     .writemsg = access_message<write>,
     .inject = [](fid_ep* id, const void* buffer, std::size_t bytes, fi_addr_t to, std::uint64_t offset,
                  std::uint64_t key) -> ssize_t {
-      return write(id, constant(buffer, bytes), {.to = to, .offset = offset, .key = key}, injecting, true);
+      return write(id, to, constant(buffer, bytes), {.offset = offset, .key = key}, injecting, true);
     },
     .writedata = [](fid_ep* id, const void* buffer, std::size_t bytes, void*, std::uint64_t data, fi_addr_t to,
                     std::uint64_t offset, std::uint64_t key, void* context) -> ssize_t {
-      return write(id, constant(buffer, bytes),
-                   {.to = to, .offset = offset, .key = key, .data = data, .context = context}, sending(id), false);
+      return write(id, to, constant(buffer, bytes),
+                   {.offset = offset, .key = key, .remote_data = data, .context = context}, sending(id), false);
     },
     .injectdata = [](fid_ep* id, const void* buffer, std::size_t bytes, std::uint64_t data, fi_addr_t to,
                      std::uint64_t offset, std::uint64_t key) -> ssize_t {
-      return write(id, constant(buffer, bytes), {.to = to, .offset = offset, .key = key, .data = data}, injecting,
+      return write(id, to, constant(buffer, bytes), {.offset = offset, .key = key, .remote_data = data}, injecting,
                    true);
     }};
 
