@@ -40,6 +40,8 @@ struct Address {
   std::uint16_t port = 0;               // of the process on this interface
   std::uint64_t host = 0;               // equal for processes that share memory (and network namespace)
   std::uint64_t process = 0;            // random number that tells a process from its successor on this port
+
+  bool operator==(const Address&) const = default;
 };
 
 using Peer = std::uint32_t;     // consecutive index from 0, in the order of addition

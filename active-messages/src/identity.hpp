@@ -17,6 +17,7 @@
 #include <string>
 
 #include "authentication.hpp"
+#include "descriptor.hpp"
 #include "endpoint.hpp"
 
 namespace scope::active_messages {
@@ -68,8 +69,8 @@ class Port {
   explicit Port(const std::string& interface) {
     // A name in the abstract namespace of UNIX sockets belongs to a network namespace, like interfaces, and
     // disappears with its process. Other users who take names only make us choose another.
-    claim_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (claim_ < 0) throw Error(std::string("cannot open a socket to claim a port: ") + std::strerror(errno));
+    claim_ = Descriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!claim_) throw Error(std::string("cannot open a socket to claim a port: ") + std::strerror(errno));
     const auto first = static_cast<unsigned>((process_identity() >> process_number_bits) % ports);
     for (unsigned attempt = 0; attempt < ports; ++attempt) {
       number_ = static_cast<std::uint16_t>(1 + (first + attempt) % ports);
@@ -78,20 +79,15 @@ class Port {
       address.sun_family = AF_UNIX;
       std::memcpy(address.sun_path + 1, name.data(), name.size());
       const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-      if (::bind(claim_, reinterpret_cast<const sockaddr*>(&address), bytes) == 0) return;
+      if (::bind(claim_.get(), reinterpret_cast<const sockaddr*>(&address), bytes) == 0) return;
       if (errno != EADDRINUSE) break;
     }
-    const std::string cause = std::strerror(errno);
-    ::close(claim_);
-    throw Error("no port of interface '" + interface + "' could be claimed: " + cause);
+    throw Error("no port of interface '" + interface + "' could be claimed: " + std::strerror(errno));
   }
-  ~Port() { ::close(claim_); }
-  Port(const Port&) = delete;
-  Port& operator=(const Port&) = delete;
   std::uint16_t number() const { return number_; }
 
  private:
-  int claim_ = -1;
+  Descriptor claim_;
   std::uint16_t number_ = 0;
 };
 

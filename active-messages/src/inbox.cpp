@@ -33,11 +33,6 @@ std::string file_name(const Address& address) {
   return text;
 }
 
-bool equal(const Address& one, const Address& other) {
-  return one.ethernet == other.ethernet && one.port == other.port && one.host == other.host &&
-         one.process == other.process;
-}
-
 // Finds a file that another process has open; empty if there is no such process or file.
 std::optional<std::string> find_file(pid_t process, const std::string& name) {
   const std::string folder = "/proc/" + std::to_string(process) + "/fd";
@@ -112,7 +107,7 @@ PeerInbox::PeerInbox(const Address& self, const Address& peer, const std::array<
   if (about.st_uid != geteuid() || about.st_size != off_t{file_bytes} || seals < 0 || !(seals & F_SEAL_SHRINK))
     throw Error(*path + ": not the inbox of an endpoint of this user and version");
   head_ = mapped(file, 0, inbox_bytes);
-  if (head().layout != layout_version || !equal(head().owner, peer))
+  if (head().layout != layout_version || head().owner != peer)
     throw Error(*path + ": not the inbox of an endpoint of this version");
   if (head().session_key != session_key)
     throw Error("process " + std::to_string(number) + " has another session key than this process");
