@@ -37,18 +37,31 @@ MPI_Datatype type(const MPI_Fint* handle) { return PMPI_Type_f2c(*handle); }
 MPI_Op operation(const MPI_Fint* handle) { return PMPI_Op_f2c(*handle); }
 MPI_Comm communicator(const MPI_Fint* handle) { return PMPI_Comm_f2c(*handle); }
 
+}  // namespace
+
+// Begins an entry, and gives it all the names of Fortran compilers, and Open MPI's own.
+#define SCOPE_VISIBLE extern "C" __attribute__((visibility("default"))) void
+#define SCOPE_ALSO(name, lower, parameters) \
+  SCOPE_VISIBLE name parameters __attribute__((alias("mpi_" #lower "_")));
+#define SCOPE_FORTRAN(lower, upper, parameters)   \
+  SCOPE_ALSO(mpi_##lower, lower, parameters)      \
+  SCOPE_ALSO(mpi_##lower##__, lower, parameters)  \
+  SCOPE_ALSO(MPI_##upper, lower, parameters)      \
+  SCOPE_ALSO(ompi_##lower##_f, lower, parameters) \
+  SCOPE_VISIBLE mpi_##lower##_ parameters
+
 // Without several hosts, calls the MPI library's own routine, as in C.
 #define SCOPE_CALL(ours, theirs, ...)                                                          \
   const int code = scope::collectives_active ? scope::ours(__VA_ARGS__) : theirs(__VA_ARGS__); \
   if (error) *error = code
 
-void init(MPI_Fint* error) {
+SCOPE_FORTRAN(init, INIT, (MPI_Fint * error)) {
   const int code = PMPI_Init(nullptr, nullptr);
   if (code == MPI_SUCCESS) scope::begin_collectives();
   if (error) *error = code;
 }
 
-void init_thread(MPI_Fint* required, MPI_Fint* provided, MPI_Fint* error) {
+SCOPE_FORTRAN(init_thread, INIT_THREAD, (MPI_Fint * required, MPI_Fint* provided, MPI_Fint* error)) {
   int got = 0;
   const int code = PMPI_Init_thread(nullptr, nullptr, *required, &got);
   *provided = got;
@@ -56,91 +69,54 @@ void init_thread(MPI_Fint* required, MPI_Fint* provided, MPI_Fint* error) {
   if (error) *error = code;
 }
 
-void finalize(MPI_Fint* error) {
+SCOPE_FORTRAN(finalize, FINALIZE, (MPI_Fint * error)) {
   scope::end_collectives();
   const int code = PMPI_Finalize();
   if (error) *error = code;
 }
 
-void bcast(void* data, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* error) {
+SCOPE_FORTRAN(bcast, BCAST,
+              (void* data, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* error)) {
   SCOPE_CALL(broadcast, PMPI_Bcast, buffer(data), *count, type(datatype), *root, communicator(comm));
 }
 
-void reduce(void* send, void* receive, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* root,
-            MPI_Fint* comm, MPI_Fint* error) {
+SCOPE_FORTRAN(reduce, REDUCE,
+              (void* send, void* receive, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* root,
+               MPI_Fint* comm, MPI_Fint* error)) {
   SCOPE_CALL(reduce, PMPI_Reduce, buffer(send), buffer(receive), *count, type(datatype), operation(op), *root,
              communicator(comm));
 }
 
-void allreduce(void* send, void* receive, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm,
-               MPI_Fint* error) {
+SCOPE_FORTRAN(allreduce, ALLREDUCE,
+              (void* send, void* receive, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm,
+               MPI_Fint* error)) {
   SCOPE_CALL(allreduce, PMPI_Allreduce, buffer(send), buffer(receive), *count, type(datatype), operation(op),
              communicator(comm));
 }
 
-void barrier(MPI_Fint* comm, MPI_Fint* error) { SCOPE_CALL(barrier, PMPI_Barrier, communicator(comm)); }
+SCOPE_FORTRAN(barrier, BARRIER, (MPI_Fint * comm, MPI_Fint* error)) {
+  SCOPE_CALL(barrier, PMPI_Barrier, communicator(comm));
+}
 
 #define SCOPE_TWO_SIDES                                                                          \
   void *send, MPI_Fint *send_count, MPI_Fint *send_type, void *receive, MPI_Fint *receive_count, \
       MPI_Fint *receive_type
 #define SCOPE_BOTH buffer(send), *send_count, type(send_type), buffer(receive), *receive_count, type(receive_type)
 
-void gather(SCOPE_TWO_SIDES, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* error) {
+SCOPE_FORTRAN(gather, GATHER, (SCOPE_TWO_SIDES, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* error)) {
   SCOPE_CALL(gather, PMPI_Gather, SCOPE_BOTH, *root, communicator(comm));
 }
 
-void scatter(SCOPE_TWO_SIDES, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* error) {
+SCOPE_FORTRAN(scatter, SCATTER, (SCOPE_TWO_SIDES, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* error)) {
   SCOPE_CALL(scatter, PMPI_Scatter, SCOPE_BOTH, *root, communicator(comm));
 }
 
-void allgather(SCOPE_TWO_SIDES, MPI_Fint* comm, MPI_Fint* error) {
+SCOPE_FORTRAN(allgather, ALLGATHER, (SCOPE_TWO_SIDES, MPI_Fint* comm, MPI_Fint* error)) {
   SCOPE_CALL(allgather, PMPI_Allgather, SCOPE_BOTH, communicator(comm));
 }
 
-void alltoall(SCOPE_TWO_SIDES, MPI_Fint* comm, MPI_Fint* error) {
+SCOPE_FORTRAN(alltoall, ALLTOALL, (SCOPE_TWO_SIDES, MPI_Fint* comm, MPI_Fint* error)) {
   SCOPE_CALL(alltoall, PMPI_Alltoall, SCOPE_BOTH, communicator(comm));
 }
-
-}  // namespace
-
-// One function under all the names of Fortran compilers, and under Open MPI's own.
-#define SCOPE_FORTRAN(name, lower, upper, parameters, arguments)                              \
-  extern "C" {                                                                                \
-  __attribute__((visibility("default"))) void mpi_##lower parameters { name arguments; }      \
-  __attribute__((visibility("default"))) void mpi_##lower##_ parameters { name arguments; }   \
-  __attribute__((visibility("default"))) void mpi_##lower##__ parameters { name arguments; }  \
-  __attribute__((visibility("default"))) void MPI_##upper parameters { name arguments; }      \
-  __attribute__((visibility("default"))) void ompi_##lower##_f parameters { name arguments; } \
-  }
-
-#define F MPI_Fint*
-SCOPE_FORTRAN(init, init, INIT, (F error), (error))
-SCOPE_FORTRAN(init_thread, init_thread, INIT_THREAD, (F required, F provided, F error),
-              (required, provided, error))
-SCOPE_FORTRAN(finalize, finalize, FINALIZE, (F error), (error))
-SCOPE_FORTRAN(bcast, bcast, BCAST, (void* data, F count, F type, F root, F comm, F error),
-              (data, count, type, root, comm, error))
-SCOPE_FORTRAN(reduce, reduce, REDUCE, (void* send, void* receive, F count, F type, F op, F root, F comm, F error),
-              (send, receive, count, type, op, root, comm, error))
-SCOPE_FORTRAN(allreduce, allreduce, ALLREDUCE, (void* send, void* receive, F count, F type, F op, F comm, F error),
-              (send, receive, count, type, op, comm, error))
-SCOPE_FORTRAN(barrier, barrier, BARRIER, (F comm, F error), (comm, error))
-SCOPE_FORTRAN(gather, gather, GATHER,
-              (void* send, F send_count, F send_type, void* receive, F receive_count, F receive_type, F root,
-               F comm, F error),
-              (send, send_count, send_type, receive, receive_count, receive_type, root, comm, error))
-SCOPE_FORTRAN(scatter, scatter, SCATTER,
-              (void* send, F send_count, F send_type, void* receive, F receive_count, F receive_type, F root,
-               F comm, F error),
-              (send, send_count, send_type, receive, receive_count, receive_type, root, comm, error))
-SCOPE_FORTRAN(allgather, allgather, ALLGATHER,
-              (void* send, F send_count, F send_type, void* receive, F receive_count, F receive_type, F comm,
-               F error),
-              (send, send_count, send_type, receive, receive_count, receive_type, comm, error))
-SCOPE_FORTRAN(alltoall, alltoall, ALLTOALL,
-              (void* send, F send_count, F send_type, void* receive, F receive_count, F receive_type, F comm,
-               F error),
-              (send, send_count, send_type, receive, receive_count, receive_type, comm, error))
-#undef F
 
 #endif
