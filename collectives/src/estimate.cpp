@@ -79,30 +79,6 @@ Asked read(int count, char** words) {
 
 using BytesOver = std::vector<std::pair<std::string, std::int64_t>>;
 
-struct Line {
-  std::string algorithm;
-  std::string shape = {};
-  double seconds = 0;
-  std::int64_t segment_bytes = 0;
-  bool chosen = false;
-  BytesOver bytes_over = {};
-};
-
-void print(const Line& line) {
-  Json json;
-  json.object();
-  json.member("algorithm", line.algorithm);
-  json.member("shape", line.shape);
-  json.member("seconds", line.seconds);
-  json.member("segment_bytes", line.segment_bytes);
-  json.member("chosen", line.chosen);
-  json.object("bytes_over");
-  for (const auto& [trunk, bytes] : line.bytes_over) json.member(trunk, bytes);
-  json.end();
-  json.end();
-  std::puts(json.text().c_str());
-}
-
 // The bytes over each trunk, i.e. over the uplinks of groups, not over the ports of hosts.
 BytesOver bytes_over(const Problem& problem, const Schedule& schedule) {
   const Estimate simulated = simulate(problem, schedule);
@@ -114,18 +90,30 @@ BytesOver bytes_over(const Problem& problem, const Schedule& schedule) {
   return members;
 }
 
-Line described(const Problem& problem, const Candidate& candidate, Library library) {
+void print(const std::string& algorithm, const char* shape, double seconds, std::int64_t segment_bytes,
+           bool chosen, const BytesOver& trunks) {
+  Json json;
+  json.object();
+  json.member("algorithm", algorithm);
+  json.member("shape", shape);
+  json.member("seconds", seconds);
+  json.member("segment_bytes", segment_bytes);
+  json.member("chosen", chosen);
+  json.object("bytes_over");
+  for (const auto& [trunk, bytes] : trunks) json.member(trunk, bytes);
+  json.end();
+  json.end();
+  std::puts(json.text().c_str());
+}
+
+void print(const Problem& problem, const Candidate& candidate, bool chosen, Library library) {
   if (!candidate.algorithm)
-    return {.algorithm = "library",
-            .seconds = candidate.seconds,
-            .bytes_over = bytes_over(problem, library_schedule(problem, library))};
+    return print("library", "", candidate.seconds, 0, chosen,
+                 bytes_over(problem, library_schedule(problem, library)));
   const Algorithm& algorithm = *candidate.algorithm;
   const Problem solved = tuned(problem, candidate);
-  return {.algorithm = algorithm.name,
-          .shape = algorithm.shapes.size() > 1 ? name_of(candidate.shape) : "",
-          .seconds = candidate.seconds,
-          .segment_bytes = algorithm.segmented ? candidate.segment_units : 0,
-          .bytes_over = bytes_over(solved, algorithm.make(solved))};
+  print(algorithm.name, algorithm.shapes.size() > 1 ? name_of(candidate.shape) : "", candidate.seconds,
+        algorithm.segmented ? candidate.segment_units : 0, chosen, bytes_over(solved, algorithm.make(solved)));
 }
 
 void estimate_all(const Asked& asked) {
@@ -136,12 +124,8 @@ void estimate_all(const Asked& asked) {
   const Network network(parse_topology(text.str(), asked.topology), asked.hosts);
   const Problem problem{asked.operation, &network, asked.root, asked.bytes};
   const std::vector<Candidate> all = candidates(problem, asked.library, asked.segment_bytes);
-  for (const Candidate& candidate : all) {
-    Line line = described(problem, candidate, asked.library);
-    line.chosen = &candidate == &chosen(all);
-    print(line);
-  }
-  print({.algorithm = "limit", .seconds = physical_limit(problem)});
+  for (const Candidate& candidate : all) print(problem, candidate, &candidate == &chosen(all), asked.library);
+  print("limit", "", physical_limit(problem), 0, false, {});
 }
 
 }  // namespace
