@@ -1,6 +1,7 @@
 // Trees over ranks.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct Tree {
   std::vector<int> parent;                 // -1 at the root
   std::vector<std::vector<int>> children;  // in the order in which they are served
 };
+
+// The largest power of two that is not above `ranks`.
+inline int whole_power_of_two(int ranks) { return static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks))); }
 
 // Ranks in order, starting with the root and wrapping around.
 std::vector<int> around(int ranks, int root);

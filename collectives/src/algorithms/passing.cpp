@@ -67,8 +67,7 @@ void Collector::take(std::size_t segment) {
 }
 
 Schedule folded(const Problem& problem, const std::function<void(Program&, const Folding&)>& rounds) {
-  int power = 1;
-  while (2 * power <= problem.ranks()) power *= 2;
+  const int power = whole_power_of_two(problem.ranks());
   const auto program = [=, folded = problem.ranks() - power, units = problem.units](Program& steps, int rank) {
     const bool paired = rank < 2 * folded;
     if (paired && rank % 2 == 0) {

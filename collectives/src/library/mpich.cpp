@@ -11,13 +11,13 @@ Schedule mpich_broadcast(const Problem& problem) {
   const int ranks = problem.ranks();
   const Hosts hosts = hosts_of(problem);
   const Phase inside = broadcast_whole(problem, hosts.inside, true);
-  const auto power_of_two = [](std::size_t number) { return (number & (number - 1)) == 0; };
   const bool long_message = bytes >= 12288 && ranks >= 8;
-  if (long_message && (!power_of_two(static_cast<std::size_t>(ranks)) || bytes >= 524288))
+  if (long_message && (whole_power_of_two(ranks) != ranks || bytes >= 524288))
     return scheduled({broadcast_scattered(problem, around(ranks, problem.root), true)});
   if (!long_message || hosts.leaders.size() < 8)
     return scheduled({broadcast_whole(problem, hosts.leaders, join_halving, true), inside});
-  return scheduled({broadcast_scattered(problem, hosts.leaders, !power_of_two(hosts.leaders.size())), inside});
+  return scheduled(
+      {broadcast_scattered(problem, hosts.leaders, !std::has_single_bit(hosts.leaders.size())), inside});
 }
 
 }  // namespace scope

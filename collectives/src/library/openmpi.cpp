@@ -266,10 +266,8 @@ Phase tuned_reduce(const Problem& problem) {
 Schedule allreduce(const Problem& problem) {
   Method method = method_of(allreduce_table, problem.ranks(), problem.units * problem.unit_bytes);
   if (method == ring && problem.units < problem.ranks()) method = doubling;
-  int power = 1;
-  while (2 * power <= problem.ranks()) power *= 2;
   const std::vector<int> all = around(problem.ranks(), problem.root);
-  if (method == halving && problem.units < power)  // too few elements to distribute
+  if (method == halving && problem.units < whole_power_of_two(problem.ranks()))  // too few elements to distribute
     return scheduled({reduce_linear(problem), broadcast_whole(problem, all, join_star)});
   switch (method) {
     case ring: return flat(problem, "flat_ring");
@@ -281,9 +279,8 @@ Schedule allreduce(const Problem& problem) {
 
 Schedule allgather(const Problem& problem) {
   const int ranks = problem.ranks();
-  const bool power_of_two = (ranks & (ranks - 1)) == 0;
   Method method = method_of(allgather_table, ranks, problem.units * problem.unit_bytes);
-  if (method == doubling && !power_of_two) method = bruck;
+  if (method == doubling && whole_power_of_two(ranks) != ranks) method = bruck;
   if (method == neighbors && ranks % 2 != 0) method = ring;
   const auto of_phase = [&](const Phase& phase) { return scheduled({phase}, around(ranks, 0)); };
   switch (method) {

@@ -275,8 +275,7 @@ Phase barrier_linear(const Problem& problem) {
 
 Phase barrier_doubling(const Problem& problem) {
   return [ranks = problem.ranks()](Program& steps, int rank) {
-    int power = 1;
-    while (2 * power <= ranks) power *= 2;
+    const int power = whole_power_of_two(ranks);
     if (rank >= power) {
       exchange(steps, rank - power, {0, 0}, rank - power, {0, 0});
       return;
