@@ -248,7 +248,7 @@ void opened_descriptor(int descriptor, const char* path, u8 begin, Layer layer) 
     add(*here->rows[layer == Layer::stream], Action::open, ticks, 0);
 }
 
-void transferred(int descriptor, Action action, u8 begin, i8 bytes) {
+void transferred(int descriptor, Action action, u8 begin, i8 bytes, std::optional<u8> offset) {
   const u8 ticks = ticks_since(begin);
   const FilesLocked locked;
   const bool was_known = descriptors[descriptor].kind == Kind::known;
@@ -257,21 +257,11 @@ void transferred(int descriptor, Action action, u8 begin, i8 bytes) {
   FileRow& row = *here->rows[0];
   if (bytes < 0) return add(row, Action::other, ticks, 0);
   const u8 moved_by = static_cast<u8>(bytes);
-  if (!was_known && here->position >= moved_by) here->position = here->last_end = here->position - moved_by;
   add_transfer(row, action, ticks, moved_by);
+  if (offset) return add_place(row, *here, *offset, moved_by);
+  if (!was_known && here->position >= moved_by) here->position = here->last_end = here->position - moved_by;
   add_place(row, *here, here->position, moved_by);
   here->position = here->last_end;
-}
-
-void transferred_at(int descriptor, Action action, u8 begin, i8 bytes, u8 offset) {
-  const u8 ticks = ticks_since(begin);
-  const FilesLocked locked;
-  Descriptor* const here = find(descriptor, Layer::posix);
-  if (!here) return;
-  FileRow& row = *here->rows[0];
-  if (bytes < 0) return add(row, Action::other, ticks, 0);
-  add_transfer(row, action, ticks, static_cast<u8>(bytes));
-  add_place(row, *here, offset, static_cast<u8>(bytes));
 }
 
 void streamed(int descriptor, Action action, u8 begin, u8 bytes) {
@@ -289,11 +279,10 @@ void moved(int descriptor, u8 begin, i8 position) {
   if (position >= 0) here->position = static_cast<u8>(position);
 }
 
-void synchronized(int descriptor, u8 begin, Layer layer) {
+void synchronized(int descriptor, u8 begin) {
   const u8 ticks = ticks_since(begin);
   const FilesLocked locked;
-  if (const Descriptor* here = find(descriptor, layer))
-    add(*here->rows[layer == Layer::stream], Action::sync, ticks, 0);
+  if (const Descriptor* here = find(descriptor, Layer::posix)) add(*here->rows[0], Action::sync, ticks, 0);
 }
 
 void closed_descriptor(int descriptor, u8 begin, Layer layer) {

@@ -3,6 +3,8 @@
 
 #include <mpi.h>
 
+#include <optional>
+
 #include "recorder.hpp"
 
 namespace scope {
@@ -39,11 +41,10 @@ bool is_known(int descriptor);
 
 // Called after the call that started at `begin`. They preserve errno.
 void opened_descriptor(int descriptor, const char* path, u8 begin, Layer layer);
-void transferred(int descriptor, Action action, u8 begin, i8 bytes);
-void transferred_at(int descriptor, Action action, u8 begin, i8 bytes, u8 offset);
+void transferred(int descriptor, Action action, u8 begin, i8 bytes, std::optional<u8> offset);
 void streamed(int descriptor, Action action, u8 begin, u8 bytes);
 void moved(int descriptor, u8 begin, i8 position);
-void synchronized(int descriptor, u8 begin, Layer layer);
+void synchronized(int descriptor, u8 begin);
 void closed_descriptor(int descriptor, u8 begin, Layer layer);
 // Called before the call, after which the number may mean another file.
 void forget_descriptor(int descriptor);
