@@ -119,10 +119,12 @@ KINDS = {
     ),
     "free_request": Template("const u8 freed = key_of(*{request});", "call.freed_request(freed);"),
     "cancel": Template("const u8 asked = key_of(*{request});", "call.cancelled(asked);"),
-    "put": Template(after="call.put({window}, target_rank, {bytes});"),
-    "get": Template(after="call.got({window}, target_rank, {bytes});"),
-    "start_put": Template(after="call.started_put({window}, target_rank, {bytes}, *{request});"),
-    "start_get": Template(after="call.started_get({window}, target_rank, {bytes}, *{request});"),
+    "put": Template(after="call.accessed({window}, target_rank, {bytes}, Direction::send);"),
+    "get": Template(after="call.accessed({window}, target_rank, {bytes}, Direction::receive);"),
+    "start_put": Template(after="call.started_access({window}, target_rank, {bytes}, Direction::send, *{request});"),
+    "start_get": Template(
+        after="call.started_access({window}, target_rank, {bytes}, Direction::receive, *{request});"
+    ),
     "window": Template(after="call.collective(members_of_window({window}), 0);"),
     "free_window": Template("const MPI_Win freed = *{window};", "forget_window(freed);\n    call.local();"),
     "file": Template(after="call.file({file}, 0);"),
@@ -150,15 +152,16 @@ BEHIND = "behind"
 """The kind of a routine that programs find in the library alone. By MPI_Get_version, bindings that load their MPI
 late (mpi4py) find out whether one is loaded already; an entry here would tell them so in a program without any."""
 
-HANDLES = {
-    "MPI_Comm": "Comm",
-    "MPI_Datatype": "Type",
-    "MPI_Win": "Win",
-    "MPI_File": "File",
-    "MPI_Request": "Request",
-    "MPI_Message": "Message",
-    "MPI_Session": "Session",
+FROM_FORTRAN = {
+    "MPI_Comm": "communicator_of",
+    "MPI_Datatype": "type_of",
+    "MPI_Win": "window_of",
+    "MPI_File": "file_of",
+    "MPI_Request": "request_of",
+    "MPI_Message": "message_of",
+    "MPI_Session": "session_of",
 }
+"""Functions that convert a Fortran handle."""
 
 
 @dataclass(frozen=True)
@@ -398,14 +401,14 @@ class Fortran(Language):
 
     def _value(self, argument: Argument) -> str:
         type_, name = argument.type, argument.name
-        handle = HANDLES.get(argument.handle)
+        from_fortran = FROM_FORTRAN.get(argument.handle)
         address = f"{name}_f"
         if type_.removeprefix("const ") == "void*":
             return f"const void* const {name} = buffer_of({address});"
-        if handle == "Type" and argument.array:
+        if argument.handle == "MPI_Datatype" and argument.array:
             return f"const FortranTypes {name}{{{address}}};"
-        if handle is not None:
-            value = f"{FROM_FORTRAN[handle]}(integer_at({address}))"
+        if from_fortran is not None:
+            value = f"{from_fortran}(integer_at({address}))"
             if type_.endswith("*"):
                 handle_type = argument.handle
                 return f"{handle_type} {name}_value = {value};\n  {handle_type}* const {name} = &{name}_value;"
@@ -414,17 +417,6 @@ class Fortran(Language):
         if type_.endswith("*") or argument.array:
             return f"const {element}* const {name} = static_cast<const {element}*>({address});"
         return f"const {element} {name} = *static_cast<const {element}*>({address});"
-
-
-FROM_FORTRAN = {
-    "Comm": "communicator_of",
-    "Type": "type_of",
-    "Win": "window_of",
-    "File": "file_of",
-    "Request": "request_of",
-    "Message": "message_of",
-    "Session": "session_of",
-}
 
 
 def fortran_parameters(routine: Routine) -> tuple[list[str], bool]:

@@ -18,22 +18,16 @@ int world_size = 0;
 
 using MembersOf = std::unordered_map<std::uint64_t, Members*>;
 
+struct Known {
+  MembersOf communicators, windows;
+  std::unordered_map<std::uint64_t, File> files;
+  std::unordered_map<u8, u4> alike;
+};
+
 // Never destroyed: programs call MPI even in their own destructors.
-MembersOf& communicators() {
-  static MembersOf& table = *new MembersOf;
-  return table;
-}
-MembersOf& windows() {
-  static MembersOf& table = *new MembersOf;
-  return table;
-}
-std::unordered_map<std::uint64_t, File>& files() {
-  static auto& table = *new std::unordered_map<std::uint64_t, File>;
-  return table;
-}
-std::unordered_map<u8, u4>& alike() {
-  static auto& table = *new std::unordered_map<u8, u4>;
-  return table;
+Known& known() {
+  static Known& tables = *new Known;
+  return tables;
 }
 
 // Translates the ranks of the group into ranks in MPI_COMM_WORLD and records whether they differ.
@@ -118,14 +112,14 @@ void set_world(MPI_Group group) {
 }
 
 [[gnu::noinline]] Members& look_up(MPI_Comm comm) {
-  Members*& found = communicators()[key_of(comm)];
+  Members*& found = known().communicators[key_of(comm)];
   if (!found) found = learn(comm);
   last_communicator = found;
   return *found;
 }
 
 Members& members_of_window(MPI_Win window) {
-  Members*& found = windows()[key_of(window)];
+  Members*& found = known().windows[key_of(window)];
   if (found) return *found;
   found = new Members;
   found->key = key_of(window);
@@ -144,12 +138,12 @@ void created(MPI_Comm comm) {
   if (comm == constants.no_communicator) return;
   forget(comm);  // an old handle, freed by a call that the monitor did not see
   Members& members = members_of(comm);
-  const u4 number = alike()[members.identity]++;
+  const u4 number = known().alike[members.identity]++;
   members.identity ^= mixed(number + 1);
 }
 
-void forget(MPI_Comm comm) { drop(communicators(), comm); }
-void forget_window(MPI_Win window) { drop(windows(), window); }
+void forget(MPI_Comm comm) { drop(known().communicators, comm); }
+void forget_window(MPI_Win window) { drop(known().windows, window); }
 
 void release(Members& members) {
   if (--members.open_receives == 0 && members.freed) destroy(&members);
@@ -158,17 +152,18 @@ void release(Members& members) {
 const File& opened(MPI_File file, MPI_Comm comm, const char* name) {
   int size = 0;
   next.Comm_size(comm, &size);
-  return files()[key_of(file)] = {static_cast<u4>(size), file_of_name(name)};
+  return known().files[key_of(file)] = {static_cast<u4>(size), file_of_name(name)};
 }
 const File& known_file(MPI_File file) {
   static const File unknown;
-  const auto found = files().find(key_of(file));
-  return found == files().end() ? unknown : found->second;
+  const auto found = known().files.find(key_of(file));
+  return found == known().files.end() ? unknown : found->second;
 }
 void view_file(MPI_File file, bool has_gaps) {
-  if (const auto found = files().find(key_of(file)); found != files().end()) found->second.has_gaps = has_gaps;
+  if (const auto found = known().files.find(key_of(file)); found != known().files.end())
+    found->second.has_gaps = has_gaps;
 }
-void forget_file(MPI_File file) { files().erase(key_of(file)); }
+void forget_file(MPI_File file) { known().files.erase(key_of(file)); }
 
 int neighbors(Members& members) {
   if (members.out_degree >= 0) return members.out_degree;

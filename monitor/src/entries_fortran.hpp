@@ -63,16 +63,6 @@ inline int first_index(const void* requests, int count, int index) {
 #endif
 }
 
-#if defined(SCOPE_HAS_Session_init)
-inline MPI_Session session_of(MPI_Fint handle) {
-#if defined(OPEN_MPI)
-  return next.Session_f2c(handle);
-#else
-  return MPI_Session_f2c(handle);
-#endif
-}
-#endif
-
 }  // namespace scope
 
 #if defined(OPEN_MPI)

@@ -42,6 +42,9 @@ SCOPE_FROM_FORTRAN(type_of, MPI_Datatype, Type_f2c)
 SCOPE_FROM_FORTRAN(request_of, MPI_Request, Request_f2c)
 SCOPE_FROM_FORTRAN(window_of, MPI_Win, Win_f2c)
 SCOPE_FROM_FORTRAN(message_of, MPI_Message, Message_f2c)
+#if defined(SCOPE_HAS_Session_init)
+SCOPE_FROM_FORTRAN(session_of, MPI_Session, Session_f2c)
+#endif
 #undef SCOPE_FROM_FORTRAN
 inline MPI_File file_of(MPI_Fint handle) { return next.File_f2c(handle); }
 

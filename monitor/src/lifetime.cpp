@@ -110,7 +110,7 @@ void begin(u8 begin_tick, MPI_Group group, int rank, int ranks) {
 void finish(State state, u8 now) {
   end_computation_samples();
   profile.process->state = static_cast<u4>(state);
-  end_sampling(now);
+  sample(now);
   recording = counting = false;
 }
 
@@ -197,19 +197,17 @@ void aborting(int code) {
 
 void control(int level) {
   if (!recording) return;
-  if (several_threads) lock_tables();
+  const Locked locked;
   if (level == 0 || level == 1)
     counting = level == 1;
   else
     enter_region(level > 1 ? level : 0, "", ticks_now());
-  if (several_threads) unlock_tables();
 }
 
 void enter_named_region(int number, const char* name) {
   if (!recording) return;
-  if (several_threads) lock_tables();
+  const Locked locked;
   enter_region(number, name, ticks_now());
-  if (several_threads) unlock_tables();
 }
 
 }  // namespace scope

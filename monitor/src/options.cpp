@@ -33,10 +33,6 @@ bool window(const std::string& text, double& start, double& length) {
          number(text.substr(colon + 1), 0, 1e9, length);
 }
 
-bool rows_of_files(const std::string& text, int& rows) {
-  return integer(text, 0, 0, rows) || integer(text, 16, 8192, rows);
-}
-
 // Returns an empty text if the option is valid, else the allowed values.
 std::string take(const std::string& name, const std::string& value, Options& options) {
   if (name == "interval")
@@ -47,7 +43,10 @@ std::string take(const std::string& name, const std::string& value, Options& opt
   if (name == "sample") return number(value, 0, 1000, options.sample_hz) ? "" : "must be from 0 to 1000 Hz";
   if (name == "rows") return integer(value, 16, 8192, options.rows) ? "" : "must be from 16 to 8192";
   if (name == "trace_rows") return integer(value, 1, 65536, options.trace_rows) ? "" : "must be from 1 to 65536";
-  if (name == "files") return rows_of_files(value, options.files) ? "" : "must be 0, or from 16 to 8192";
+  if (name == "files")
+    return integer(value, 0, 0, options.files) || integer(value, 16, 8192, options.files)
+               ? ""
+               : "must be 0, or from 16 to 8192";
   return "no such option; allowed: interval, trace, depth, sample, rows, trace_rows, files";
 }
 

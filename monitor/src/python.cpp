@@ -53,18 +53,7 @@ Line lines[line_capacity];
 u4 lines_in_use = 0;
 u4 places_in_use = 0;
 
-// Tables change under their lock. Interpreter functions must not run under the lock: they could free objects,
-// which could call MPI.
-class Locked {
- public:
-  Locked() {
-    if (several_threads) lock_tables();
-  }
-  Locked(const Locked&) = delete;
-  ~Locked() {
-    if (several_threads) unlock_tables();
-  }
-};
+// Interpreter functions must not run under the lock of the tables: they could free objects, which could call MPI.
 
 // The row of a line, or the empty row where it belongs.
 Line& find_line(void* code, int line) {

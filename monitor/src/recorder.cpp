@@ -219,9 +219,8 @@ void Call::local() { record({}); }
 void Call::nested() {
   if (!recording || !counting) return;
   end_ = ticks_now();
-  if (several_threads) lock_tables();
+  const Locked locked;
   trace({}, static_cast<u4>(thread.depth), 0);
-  if (several_threads) unlock_tables();
 }
 
 void Call::collective(const Members& members, u8 bytes) {
@@ -468,26 +467,25 @@ void Call::started_message(std::uint64_t message, MPI_Request request) {
 }
 
 // The description of a put or get; its bytes are counted now.
-CallDescription Call::one_sided(MPI_Win window, int target, u8 bytes, bool put) {
+CallDescription Call::one_sided(MPI_Win window, int target, u8 bytes, Direction direction) {
   const Members& members = members_of_window(window);
   CallDescription meaning{.communicator_size = members.size, .communicator = members.identity};
   if (target == MPI_PROC_NULL) return meaning;
   meaning.bytes = bytes;
   meaning.partner = members.world_rank(target);
   PartnerRow& row = partner_row(meaning.partner);
+  const bool put = direction == Direction::send;
   ++(put ? row.put_operations : row.get_operations);
   (put ? row.put_bytes : row.get_bytes) += bytes;
   (put ? profile.process->sent_bytes : profile.process->received_bytes) += bytes;
   return meaning;
 }
 
-void Call::put(MPI_Win window, int target, u8 bytes) { record(one_sided(window, target, bytes, true)); }
-void Call::got(MPI_Win window, int target, u8 bytes) { record(one_sided(window, target, bytes, false)); }
-void Call::started_put(MPI_Win window, int target, u8 bytes, MPI_Request request) {
-  begun(one_sided(window, target, bytes, true), request);
+void Call::accessed(MPI_Win window, int target, u8 bytes, Direction direction) {
+  record(one_sided(window, target, bytes, direction));
 }
-void Call::started_get(MPI_Win window, int target, u8 bytes, MPI_Request request) {
-  begun(one_sided(window, target, bytes, false), request);
+void Call::started_access(MPI_Win window, int target, u8 bytes, Direction direction, MPI_Request request) {
+  begun(one_sided(window, target, bytes, direction), request);
 }
 
 void Call::freed_request(std::uint64_t key) {

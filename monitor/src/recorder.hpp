@@ -30,6 +30,16 @@ extern thread_local constinit Thread thread;
 void lock_tables();
 void unlock_tables();
 inline bool several_threads = false;
+class Locked {
+ public:
+  Locked() {
+    if (several_threads) lock_tables();
+  }
+  Locked(const Locked&) = delete;
+  ~Locked() {
+    if (several_threads) unlock_tables();
+  }
+};
 
 // Description of a call, beyond its time.
 struct CallDescription {
@@ -114,10 +124,8 @@ class Call {
   void received_message(std::uint64_t message, const MPI_Status& status);
   void started_message(std::uint64_t message, MPI_Request request);
   void activated(const Waiting& started);
-  void put(MPI_Win window, int target, u8 bytes);
-  void got(MPI_Win window, int target, u8 bytes);
-  void started_put(MPI_Win window, int target, u8 bytes, MPI_Request request);
-  void started_get(MPI_Win window, int target, u8 bytes, MPI_Request request);
+  void accessed(MPI_Win window, int target, u8 bytes, Direction direction);
+  void started_access(MPI_Win window, int target, u8 bytes, Direction direction, MPI_Request request);
   void freed_request(std::uint64_t request);
   void cancelled(std::uint64_t request);
 
@@ -143,7 +151,7 @@ class Call {
   template <class Fill>
   void prepared(const CallDescription& meaning, MPI_Request request, Fill fill);
   CallDescription sending(const Members& members, int destination, int tag, u8 bytes);
-  CallDescription one_sided(MPI_Win window, int target, u8 bytes, bool put);
+  CallDescription one_sided(MPI_Win window, int target, u8 bytes, Direction direction);
 
   u4 routine_;
   int level_ = 0;

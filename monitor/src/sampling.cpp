@@ -162,8 +162,6 @@ void sample(u8 now) {
   next_sample_tick = now + interval;
 }
 
-void end_sampling(u8 now) { sample(now); }
-
 void enter_region(i4 number, const char* name, u8 now) {
   RegionRow* row = region_row(number, name);
   if (!row) return;

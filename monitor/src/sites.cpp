@@ -166,17 +166,13 @@ const void* caller_beyond(const void* caller, const void* stack) {
     if (is_place(line)) {
       u8 frames[frame_capacity] = {};
       const int count = frames_in_python(frames);
-      if (several_threads) lock_tables();
-      const u4 row = row_of_frames(frames, count);
-      if (several_threads) unlock_tables();
-      return path_of_row(row);
+      const Locked locked;
+      return path_of_row(row_of_frames(frames, count));
     }
   }
   if (depth <= 1) return caller;
-  if (several_threads) lock_tables();
-  const u4 row = path_to(caller, stack);
-  if (several_threads) unlock_tables();
-  return path_of_row(row);
+  const Locked locked;
+  return path_of_row(path_to(caller, stack));
 }
 
 u4 site_of(const void* caller) {
