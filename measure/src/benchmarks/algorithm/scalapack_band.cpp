@@ -212,7 +212,7 @@ class BandCholesky final : public BandSolve<Real> {
   scalapack::Routine solve_ = this->routine("pbtrs");
 };
 
-Declaration banded(const SystemSolver& solver) {
+Declaration banded(const ScalapackRow& solver) {
   return declaration(
       solver,
       {problem("precision", "double,single", "precision of the matrix and the arithmetic")

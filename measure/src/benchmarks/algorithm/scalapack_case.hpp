@@ -154,25 +154,29 @@ inline std::vector<Sweep> scalapack_sweeps() {
           {"advanced", "ranks=powers precision=double,single n=2000 block=32,64,128"}};
 }
 
-// A system of equations that is factored and solved in two timed parts.
-struct SystemSolver {
+struct ScalapackRow {
   const char* name;
   const char* title;
   const char* summary;
   std::unique_ptr<Benchmark> (*make)(const Parameters&, const Communicator&);
+  std::vector<Metric> phases = {phase("factorize_s"), phase("solve_s")};  // of a system of equations
+  Text family = {};
 };
-inline Declaration declaration(const SystemSolver& solver, std::vector<Parameter> parameters,
+inline Declaration declaration(const ScalapackRow& row, std::vector<Parameter> parameters,
                                std::vector<Sweep> sweeps) {
-  return {.name = solver.name,
-          .title = solver.title,
-          .summary = solver.summary,
+  std::vector<Metric> metrics = {flops_per_second(), seconds("time_s")};
+  metrics.insert(metrics.end(), row.phases.begin(), row.phases.end());
+  return {.name = row.name,
+          .title = row.title,
+          .summary = row.summary,
+          .family = row.family,
           .needs = {Requirement::scalapack},
           .rungs = {arithmetic()},
           .parameters = std::move(parameters),
           .definition = Definition::max_rank,
-          .metrics = {flops_per_second(), seconds("time_s"), phase("factorize_s"), phase("solve_s")},
+          .metrics = std::move(metrics),
           .sweeps = std::move(sweeps),
-          .make = solver.make};
+          .make = row.make};
 }
 
 }  // namespace scope

@@ -69,18 +69,12 @@ class Inverse final : public ScalapackCase<Real> {
   scalapack::Routine invert_ = this->routine("getri");
 };
 
-const Registration registration{{
-    .name = "algorithm.scalapack_inverse",
-    .title = "ScaLAPACK inverse",
-    .summary = "ScaLAPACK: inverse of a dense matrix",
-    .needs = {Requirement::scalapack},
-    .rungs = {arithmetic()},
-    .parameters = scalapack_parameters({condition_parameter()}),
-    .definition = Definition::max_rank,
-    .metrics = {flops_per_second(), seconds("time_s"), phase("factorize_s"), phase("invert_s")},
-    .sweeps = scalapack_sweeps(),
-    .make = make_in_precision<Inverse>,
-}};
+const Registration registration(declaration({"algorithm.scalapack_inverse",
+                                             "ScaLAPACK inverse",
+                                             "ScaLAPACK: inverse of a dense matrix",
+                                             make_in_precision<Inverse>,
+                                             {phase("factorize_s"), phase("invert_s")}},
+                                            scalapack_parameters({condition_parameter()}), scalapack_sweeps()));
 
 }  // namespace
 }  // namespace scope::scalapack_inverse

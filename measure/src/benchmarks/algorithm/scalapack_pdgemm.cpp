@@ -46,19 +46,13 @@ class Product final : public ScalapackCase<Real> {
   scalapack::Routine multiply_ = this->routine("gemm");
 };
 
-const Registration registration{{
-    .name = "algorithm.scalapack_pdgemm",
-    .title = "ScaLAPACK product",
-    .summary = "ScaLAPACK: product of two dense matrices",
-    .family = "matrix product",
-    .needs = {Requirement::scalapack},
-    .rungs = {arithmetic()},
-    .parameters = scalapack_parameters({grid_order_parameter()}),
-    .definition = Definition::max_rank,
-    .metrics = {flops_per_second(), seconds("time_s")},
-    .sweeps = scalapack_sweeps(),
-    .make = make_in_precision<Product>,
-}};
+const Registration registration(declaration({"algorithm.scalapack_pdgemm",
+                                             "ScaLAPACK product",
+                                             "ScaLAPACK: product of two dense matrices",
+                                             make_in_precision<Product>,
+                                             {},
+                                             "matrix product"},
+                                            scalapack_parameters({grid_order_parameter()}), scalapack_sweeps()));
 
 }  // namespace
 }  // namespace scope::scalapack_pdgemm

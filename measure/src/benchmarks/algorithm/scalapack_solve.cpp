@@ -144,7 +144,7 @@ class Qr final : public Solve<Real> {
   scalapack::Routine solve_ = this->routine("trtrs");
 };
 
-Declaration dense(const SystemSolver& solver) {
+Declaration dense(const ScalapackRow& solver) {
   return declaration(solver, scalapack_parameters({condition_parameter()}), scalapack_sweeps());
 }
 

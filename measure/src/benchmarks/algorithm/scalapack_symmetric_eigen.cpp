@@ -92,20 +92,16 @@ class SymmetricEigen final : public ScalapackCase<Real> {
   scalapack::Routine decompose_ = this->routine("syevd");
 };
 
-const Registration registration{{
-    .name = "algorithm.scalapack_symmetric_eigen",
-    .title = "ScaLAPACK symmetric eigenvalues",
-    .summary = "ScaLAPACK: eigenvalues and eigenvectors of a symmetric matrix",
-    .needs = {Requirement::scalapack},
-    .rungs = {arithmetic()},
-    .parameters = scalapack_parameters({condition_parameter()}),
-    .definition = Definition::max_rank,
-    .metrics = {flops_per_second(), seconds("time_s")},
-    .sweeps = {{"standard", "ranks=powers n=500"},
-               {"standard", "ranks=2 precision=single n=500"},
-               {"advanced", "ranks=powers precision=double,single n=1000 block=32,64"}},
-    .make = make_in_precision<SymmetricEigen>,
-}};
+const Registration registration(declaration({"algorithm.scalapack_symmetric_eigen",
+                                             "ScaLAPACK symmetric eigenvalues",
+                                             "ScaLAPACK: eigenvalues and eigenvectors of a symmetric matrix",
+                                             make_in_precision<SymmetricEigen>,
+                                             {}},
+                                            scalapack_parameters({condition_parameter()}),
+                                            {{"standard", "ranks=powers n=500"},
+                                             {"standard", "ranks=2 precision=single n=500"},
+                                             {"advanced",
+                                              "ranks=powers precision=double,single n=1000 block=32,64"}}));
 
 }  // namespace
 }  // namespace scope::scalapack_symmetric_eigen
