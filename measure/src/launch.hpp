@@ -40,17 +40,16 @@ inline std::optional<CommonStart> common_start(const Setting& setting) {
   if (setting.world.size() == 1 || setting.oversubscribed) return std::nullopt;
   constexpr int starts = mpi_simulates ? 5 : 101;
   Window window(setting.world, setting.clock);
-  std::vector<double> first(starts);
-  std::vector<double> last(starts);
-  for (int i = 0; i < starts; ++i) {
+  std::vector<double> lags(starts);
+  for (double& lag : lags) {
     Repetition empty(setting, window, Cadence::isolated, Synchronization::window, 1);
     empty.time([] {});
-    first[i] = last[i] = empty.times().entry_s - empty.times().agreed_start_s;
+    lag = empty.times().entry_s - empty.times().agreed_start_s;
   }
-  MPI_Allreduce(MPI_IN_PLACE, first.data(), starts, MPI_DOUBLE, MPI_MIN, setting.world.handle());
-  MPI_Allreduce(MPI_IN_PLACE, last.data(), starts, MPI_DOUBLE, MPI_MAX, setting.world.handle());
-  for (int i = 0; i < starts; ++i) last[i] -= first[i];
-  return CommonStart{median(first), median(last)};
+  const auto first = reduce(lags, MPI_MIN, setting.world);
+  auto spread = reduce(lags, MPI_MAX, setting.world);
+  for (int i = 0; i < starts; ++i) spread[i] -= first[i];
+  return CommonStart{median(first), median(spread)};
 }
 
 class Launch {

@@ -33,9 +33,12 @@
 
 namespace scope {
 
-constexpr std::array kinds = {"corrupt-payload", "wrong-result", "wrong-pivot",   "flip-byte",
-                              "lose-data",       "sleep",        "host-per-rank", "clock-skew",
-                              "slow-check",      "late-entry",   "cold-start",    "no-resynchronization"};
+constexpr const char* known_faults =
+    "corrupt-payload:BENCHMARK wrong-result:BENCHMARK wrong-pivot:BENCHMARK flip-byte:TRANSPORT:NUMBER "
+    "lose-data:TRANSPORT sleep:BENCHMARK host-per-rank clock-skew:RANK:OFFSET_S:DRIFT slow-check:RANK:SECONDS "
+    "late-entry:RANK:SECONDS cold-start:RANK:SECONDS no-resynchronization";
+
+inline std::string kind_of_fault(std::string_view fault) { return std::string(fault.substr(0, fault.find(':'))); }
 
 class Faults {
  public:
@@ -44,16 +47,10 @@ class Faults {
     Faults faults;
     const char* asked = std::getenv("SCOPE_FAULT");
     faults.faults_ = split(asked != nullptr ? asked : "", ' ');
-    for (const auto& fault : faults.faults_) {
-      const std::string kind = fault.substr(0, fault.find(':'));
-      if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
-        throw std::invalid_argument(
-            "SCOPE_FAULT=" + fault + ": must be one of corrupt-payload:BENCHMARK, " +
-            "wrong-result:BENCHMARK, wrong-pivot:BENCHMARK, flip-byte:TRANSPORT:NUMBER, " +
-            "lose-data:TRANSPORT, sleep:BENCHMARK, host-per-rank, clock-skew:RANK:OFFSET_S:DRIFT, " +
-            "slow-check:RANK:SECONDS, late-entry:RANK:SECONDS, cold-start:RANK:SECONDS, no-resynchronization");
-      }
-    }
+    const auto known = split(known_faults, ' ');
+    for (const auto& fault : faults.faults_)
+      if (std::ranges::find(known, kind_of_fault(fault), kind_of_fault) == known.end())
+        throw std::invalid_argument("SCOPE_FAULT=" + fault + ": must be one of " + joined(known, ", "));
     return faults;
   }
 
@@ -88,8 +85,7 @@ class Faults {
   }
   // Whether this kind of fault is requested, with any subject or none.
   bool asks(std::string_view kind) const {
-    return std::any_of(faults_.begin(), faults_.end(),
-                       [&](const std::string& fault) { return fault.substr(0, fault.find(':')) == kind; });
+    return std::ranges::find(faults_, kind, kind_of_fault) != faults_.end();
   }
   // The number, counted from 1, of the receive that must go wrong; 0 if none.
   std::int64_t wrong_receive(std::string_view transport) const {

@@ -24,11 +24,7 @@ inline std::string read_on_root(const std::string& path, const Communicator& wor
     std::ifstream file(path);
     text.assign(std::istreambuf_iterator<char>(file), {});
   }
-  auto length = static_cast<long long>(text.size());
-  MPI_Bcast(&length, 1, MPI_LONG_LONG, 0, world.handle());
-  text.resize(length);
-  MPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, 0, world.handle());
-  return text;
+  return world.broadcast(std::move(text), 0);
 }
 
 inline double number(const std::string& key, const std::string& text, double minimum, double maximum) {
