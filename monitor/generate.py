@@ -71,6 +71,7 @@ def _waits(count: str, statuses: str, after: str) -> Template:
 
 
 SEND = "{comm}, dest, tag, {bytes}"
+TARGET = "{window}, target_rank, {bytes}"
 KINDS = {
     "local": Template(),
     "collective": Template(after="call.collective({comm}, {bytes});"),
@@ -119,12 +120,10 @@ KINDS = {
     ),
     "free_request": Template("const u8 freed = key_of(*{request});", "call.freed_request(freed);"),
     "cancel": Template("const u8 asked = key_of(*{request});", "call.cancelled(asked);"),
-    "put": Template(after="call.accessed({window}, target_rank, {bytes}, Direction::send);"),
-    "get": Template(after="call.accessed({window}, target_rank, {bytes}, Direction::receive);"),
-    "start_put": Template(after="call.started_access({window}, target_rank, {bytes}, Direction::send, *{request});"),
-    "start_get": Template(
-        after="call.started_access({window}, target_rank, {bytes}, Direction::receive, *{request});"
-    ),
+    "put": Template(after=f"call.accessed({TARGET}, Direction::send);"),
+    "get": Template(after=f"call.accessed({TARGET}, Direction::receive);"),
+    "start_put": Template(after=f"call.started_access({TARGET}, Direction::send, *{{request}});"),
+    "start_get": Template(after=f"call.started_access({TARGET}, Direction::receive, *{{request}});"),
     "window": Template(after="call.collective(members_of_window({window}), 0);"),
     "free_window": Template("const MPI_Win freed = *{window};", "forget_window(freed);\n    call.local();"),
     "file": Template(after="call.file({file}, 0);"),
@@ -362,11 +361,6 @@ def c_entry(routine: Routine) -> str:
     )
 
 
-def c_entries(chosen: list[Routine]) -> str:
-    """Return entries_c.cpp."""
-    return '#include "entries.hpp"\n\n' + "\n".join(c_entry(one) for one in chosen if one.kind != BEHIND)
-
-
 def has_fortran(routine: Routine) -> bool:
     """Say whether Fortran has the routine; conversions between the languages are for C."""
     conversion = re.search(r"_(c2f|f2c|c2f08|f082c|f082f|f2f08|toint|fromint)$", routine.name)
@@ -428,16 +422,12 @@ def fortran_parameters(routine: Routine) -> tuple[list[str], bool]:
     return [f"{name}_f" for name in names], routine.returns == "int" and routine.kind != "control"
 
 
-def texts(routine: Routine) -> int:
-    """Return the number of arguments whose hidden length Fortran passes."""
-    return sum("char" in one.type for one in routine.arguments)
-
-
 def fortran_entry(routine: Routine) -> str:
     """Return the entries that Fortran programs call: one that counts, and those that only record the caller."""
     template, language = KINDS[routine.kind], Fortran(routine)
     names, has_error = fortran_parameters(routine)
-    lengths = [f"length{i}" for i in range(texts(routine))]
+    # Fortran passes the lengths of texts as hidden arguments.
+    lengths = [f"length{i}" for i in range(sum("char" in one.type for one in routine.arguments))]
     parameters = [f"void* {name}" for name in names]
     parameters += ["MPI_Fint* error"] * has_error + [f"std::size_t {name}" for name in lengths]
     returns = "void" if routine.returns == "int" else routine.returns
@@ -481,24 +471,19 @@ def fortran_entry(routine: Routine) -> str:
     )
 
 
-def fortran_entries(chosen: list[Routine]) -> str:
-    """Return entries_fortran.cpp."""
-    return '#include "entries_fortran.hpp"\n\n' + "\n".join(
-        fortran_entry(one) for one in chosen if has_fortran(one)
-    )
-
-
 def main() -> None:
     """Write the four files."""
     table, header, folder = map(Path, sys.argv[1:])
     here = declared(header.read_text(errors="replace"))
     chosen = [one for one in routines(table.read_text()) if one.name in here]
     folder.mkdir(parents=True, exist_ok=True)
+    in_c = [c_entry(one) for one in chosen if one.kind != BEHIND]
+    in_fortran = [fortran_entry(one) for one in chosen if has_fortran(one)]
     files = {
         "routines.hpp": numbers(chosen),
         "next.hpp": pointers(chosen),
-        "entries_c.cpp": c_entries(chosen),
-        "entries_fortran.cpp": fortran_entries(chosen),
+        "entries_c.cpp": "\n".join(['#include "entries.hpp"\n', *in_c]),
+        "entries_fortran.cpp": "\n".join(['#include "entries_fortran.hpp"\n', *in_fortran]),
     }
     for name, text in files.items():
         path = folder / name
