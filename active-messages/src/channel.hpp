@@ -49,8 +49,6 @@ class Sink {
   virtual bool open(Peer peer) const = 0;
   // A process that knows the session key sent the first message. Empty: no more peers are accepted.
   virtual std::optional<Peer> admit(const Address& address) = 0;
-  // Runs the completion.
-  virtual void completed(Completion completion, void* context, Outcome outcome) = 0;
   // The channel has completed the peer's puts already. `farewell`, `how`: Death.
   virtual void died(Peer peer, bool farewell, std::string how) = 0;
 

@@ -74,7 +74,6 @@ struct Endpoint::State final : Sink {
   std::byte* target(Region region, std::size_t offset, std::size_t bytes) override;
   bool open(Peer peer) const override { return peers[peer].replies.size() < queued_replies_limit; }
   std::optional<Peer> admit(const Address& address) override;
-  void completed(Completion completion, void* context, Outcome outcome) override { completion(context, outcome); }
   void died(Peer peer, bool farewell, std::string how) override;
 
   Peer add(const Address& address);

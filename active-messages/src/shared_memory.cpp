@@ -130,7 +130,7 @@ class SharedMemory final : public Channel {
     int events = 0;
     for (std::size_t i = 0; i < incoming_.size(); ++i) events += receive(i, sink);
     if (unfinished_puts_ > 0)
-      for (Outgoing& out : outgoing_) events += finish_puts(out, sink);
+      for (Outgoing& out : outgoing_) events += finish_puts(out);
     if (now >= next_look_) {
       next_look_ = now + life_interval;
       for (Outgoing& out : outgoing_) events += look_after(out, sink);
@@ -192,14 +192,14 @@ class SharedMemory final : public Channel {
     out.pieces.reset();
   }
 
-  int finish_puts(Outgoing& out, Sink& sink) {
+  int finish_puts(Outgoing& out) {
     if (out.pieces) write_pieces(out);
     int finished = 0;
     while (!out.pending.empty() && out.ring->was_read(out.pending.front().position)) {
       const Outgoing::Pending done = out.pending.front();
       out.pending.pop_front();
       --unfinished_puts_;
-      sink.completed(done.completion, done.context, Outcome::done);
+      done.completion(done.context, Outcome::done);
       ++finished;
     }
     return finished;
@@ -350,7 +350,7 @@ class SharedMemory final : public Channel {
     out.pieces.reset();
     const auto lost = std::exchange(out.pending, {});
     unfinished_puts_ -= lost.size();
-    for (const Outgoing::Pending& put : lost) sink.completed(put.completion, put.context, Outcome::peer_dead);
+    for (const Outgoing::Pending& put : lost) put.completion(put.context, Outcome::peer_dead);
     sink.died(out.peer, farewell, how);
     return static_cast<int>(lost.size());
   }

@@ -174,7 +174,7 @@ int WireChannel::poll(Time now, Sink& sink) {
   // A completion may start further puts.
   std::vector<Finished> finished;
   finished.swap(finished_);
-  for (const Finished& put : finished) sink.completed(put.completion, put.context, put.outcome);
+  for (const Finished& put : finished) put.completion(put.context, put.outcome);
   return delivered_ + static_cast<int>(finished.size());
 }
 

@@ -48,7 +48,6 @@ struct Side final : Sink {
     admitted = true;
     return 0;
   }
-  void completed(Completion completion, void* context, Outcome outcome) override { completion(context, outcome); }
   void died(Peer, bool, std::string reason) override {
     dead = true;
     how = std::move(reason);

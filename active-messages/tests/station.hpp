@@ -66,7 +66,6 @@ class Station final : public Sink {
   }
   bool open(Peer) const override { return opened; }
   std::optional<Peer> admit(const Address& other) override { return add(other); }
-  void completed(Completion completion, void* context, Outcome outcome) override { completion(context, outcome); }
   void died(Peer peer, bool, std::string) override { dead.push_back(peer); }
 
  private:
