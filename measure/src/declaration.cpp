@@ -18,22 +18,15 @@ std::string spaced(std::string name) {
   return name;
 }
 
-// `message_bytes`: message size.
-std::string label_of_parameter(std::string_view name) {
-  return spaced(name.ends_with("_bytes") ? without(name, "_bytes") + " size" : std::string(name));
-}
-
-// `send_overhead_s`: send overhead.
-std::string label_of_metric(std::string_view name) { return spaced(without(name, "_s")); }
-
 }  // namespace
 
 std::string Parameter::label() const {
-  return !given_label.empty() ? std::string(given_label) : label_of_parameter(name);
+  if (!given_label.empty()) return std::string(given_label);
+  return spaced(name.ends_with("_bytes") ? without(name, "_bytes") + " size" : std::string(name));
 }
 
 std::string Metric::label() const {
-  return !given_label.empty() ? std::string(given_label) : label_of_metric(name);
+  return !given_label.empty() ? std::string(given_label) : spaced(without(name, "_s"));
 }
 
 std::vector<Parameter> together(std::initializer_list<std::vector<Parameter>> lists) {

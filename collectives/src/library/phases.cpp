@@ -37,14 +37,12 @@ struct Blocks {
   }
 };
 
-int lowest_bit(int place) { return place & -place; }
-
 // A binomial scatter: each rank sends its children their halves, largest first, and keeps its own block.
 void scatter_blocks(Program& steps, const Blocks& blocks, int place, const auto& rank_at) {
   int span = 1;
   while (span < blocks.ranks) span *= 2;
   if (place > 0) {
-    span = lowest_bit(place);
+    span = place & -place;  // the lowest bit
     const Range range = blocks.range(place, span);
     if (range.count > 0) steps.receive(rank_at(place - span), Space::work, range.begin, range.count);
   }

@@ -66,17 +66,12 @@ inline void set_reserved(PlannedCase& item, const std::string& key, const std::s
   }
 }
 
-inline void check_ranks(const Declaration& declaration, int ranks) {
-  if (declaration.ranks.allow(ranks)) return;
-  throw std::invalid_argument(
-      sentence({declaration.name, " on ranks=", ranks, ": must be ", declaration.ranks.description()}));
-}
-
 inline PlannedCase parse_line(const std::string& line, int position, int ranks) {
   std::istringstream words(line);
   std::string name;
   words >> name;
   const Registered& benchmark = find_benchmark(name);
+  const Declaration& declaration = benchmark.declaration;
   PlannedCase item{position, &benchmark, Parameters({}, {}), {}};
   std::map<std::string, std::string> values;
   for (std::string word; words >> word;) {
@@ -89,8 +84,10 @@ inline PlannedCase parse_line(const std::string& line, int position, int ranks) 
     else
       values[key] = value;
   }
-  check_ranks(benchmark.declaration, ranks);
-  item.parameters = parse_parameters(benchmark.declaration, values);
+  if (!declaration.ranks.allow(ranks))
+    throw std::invalid_argument(
+        sentence({declaration.name, " on ranks=", ranks, ": must be ", declaration.ranks.description()}));
+  item.parameters = parse_parameters(declaration, values);
   return item;
 }
 

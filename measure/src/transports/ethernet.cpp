@@ -52,17 +52,14 @@ void hear_only(const Socket& socket, std::uint32_t channel) {
   socket.filter(program);
 }
 
-Socket packet_socket() {
-  Socket opened(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
-  if (!opened.open()) active_messages::refuse("protocol=ethernet: AF_PACKET", {"cap_net_raw"});
-  return opened;
-}
-
 }  // namespace
 
 std::unique_ptr<Transport> connect_ethernet(const Partner& partner, const TransportOptions& options) {
   Socket socket;
-  partner.agree([&] { socket = packet_socket(); });
+  partner.agree([&] {
+    socket = Socket(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
+    if (!socket.open()) active_messages::refuse("protocol=ethernet: AF_PACKET", {"cap_net_raw"});
+  });
   const Route route = route_to(partner);
   Interface own;
   const Interface other = partner.agree([&] {
