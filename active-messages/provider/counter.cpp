@@ -9,7 +9,7 @@ namespace {
 
 Counter& counter_of(fid_cntr* counter) { return object<Counter>(counter); }
 
-// Makes progress, then runs `use` on the counter, all under the lock.
+// Runs `use` on the counter, under the lock.
 template <class Use>
 auto with(fid_cntr* id, Use use) {
   Counter& counter = counter_of(id);
@@ -17,21 +17,12 @@ auto with(fid_cntr* id, Use use) {
   return use(counter);
 }
 
-void progress(Counter& counter) {
-  for (Endpoint* endpoint : counter.endpoints) endpoint->progress();
-}
-
+// Makes progress first.
+template <std::uint64_t Counter::* member>
 std::uint64_t read(fid_cntr* id) {
   return with(id, [](Counter& counter) {
-    progress(counter);
-    return counter.completed;
-  });
-}
-
-std::uint64_t read_errors(fid_cntr* id) {
-  return with(id, [](Counter& counter) {
-    progress(counter);
-    return counter.failed;
+    for (Endpoint* endpoint : counter.endpoints) endpoint->progress();
+    return counter.*member;
   });
 }
 
@@ -56,7 +47,7 @@ int wait(fid_cntr* id, std::uint64_t threshold, int timeout_ms) {
   const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
   const std::uint64_t failed = counter_of(id).failed;
   for (;;) {
-    if (read(id) >= threshold) return 0;
+    if (read<&Counter::completed>(id) >= threshold) return 0;
     if (counter_of(id).failed != failed) return -FI_EAVAIL;
     if (timeout_ms >= 0 && Clock::now() >= end) return -FI_ETIMEDOUT;
   }
@@ -65,8 +56,8 @@ int wait(fid_cntr* id, std::uint64_t threshold, int timeout_ms) {
 fi_ops object_functions = closed_by(destroy_unless_bound<Counter, fid_cntr>);
 
 fi_ops_cntr counter_functions{.size = sizeof(fi_ops_cntr),
-                              .read = read,
-                              .readerr = read_errors,
+                              .read = read<&Counter::completed>,
+                              .readerr = read<&Counter::failed>,
                               .add = add<&Counter::completed>,
                               .set = set<&Counter::completed>,
                               .wait = wait,

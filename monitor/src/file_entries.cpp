@@ -35,13 +35,7 @@ mode_t mode_of(int flags, va_list rest) {
 }
 
 bool locks(int command) {
-  switch (command) {
-    case F_SETLK:
-    case F_SETLKW:
-    case F_OFD_SETLK:
-    case F_OFD_SETLKW: return true;
-    default: return false;
-  }
+  return command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW;
 }
 
 int descriptor_of(int descriptor) { return descriptor; }
