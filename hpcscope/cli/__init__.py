@@ -118,8 +118,8 @@ def main() -> None:
     # Loading many modules would trigger garbage collection again and again: 5 % of the time of a short command.
     gc.set_threshold(200_000, 20, 20)
     try:
+        streams.install()  # first: a pipe must not take the number of a closed stream
         interrupts.install()
-        streams.install()
         code = answer(sys.argv[1:])
     except KeyboardInterrupt:
         code = 130

@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from types import FrameType
 
 AGAIN_S = 0.02
@@ -27,11 +28,12 @@ _woken = False
 
 def install() -> None:
     """Answer signals from now on, at once; a command that ignores Ctrl-C goes on ignoring it."""
-    signals, arrived = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-    os.set_blocking(signals, True)
-    signal.set_wakeup_fd(arrived, warn_on_full_buffer=False)
-    signal.signal(WAKE, _wakes)
-    _thread.start_new_thread(_wake, (signals, _thread.get_ident()))
+    with suppress(OSError, RuntimeError):  # files or threads are short: a signal is then answered later, at worst
+        signals, arrived = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        os.set_blocking(signals, True)
+        signal.set_wakeup_fd(arrived, warn_on_full_buffer=False)
+        signal.signal(WAKE, _wakes)
+        _thread.start_new_thread(_wake, (signals, _thread.get_ident()))
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _interrupt)
     sys.unraisablehook = _swallowed
