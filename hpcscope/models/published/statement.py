@@ -105,7 +105,8 @@ class Statement(Strict):
     """The law of growth with the number of ranks that the models must choose."""
     processors: int = 1
     """Processors that an emulated cluster needs for the statement: with fewer, hosts wait for each other, and
-    it is not judged. Short messages need one processor per rank; long messages wait only for links."""
+    it is not judged. Short messages need one processor per rank; long messages wait only for links. An emulated
+    link of 1 Gbit/s occupies one, too."""
     remark: str = ""
 
     @property
