@@ -59,7 +59,7 @@ ECHOES = 30
 WAITED = 0.6
 """Fraction of time without a processor above which a receiver's rate does not show the rate of the network."""
 STOLEN = 0.1
-"""The same for processor time that the hypervisor gave to other machines: emulated wires then stop, too."""
+"""Fraction of processor time withheld by the hypervisor above which rates do not show those of emulated links."""
 LIGHT = 60e6
 """Bytes per second that any processor sustains, even a busy one."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hpcscope.build import identity
 from hpcscope.cli import answer
 from tests.messages import mentions
 
@@ -75,3 +76,19 @@ def test_a_cache_that_others_may_write_is_refused(cache: Path, capsys: pytest.Ca
     assert answer(["cache", "prune", "--older", "0"]) == 1
     assert mentions(capsys.readouterr().err, f"{cache} ... chmod")
     assert (cache / "build/new/program").exists()
+
+
+@pytest.mark.parametrize("change", ["begin", "end", "size"])
+def test_a_large_program_is_known_by_its_size_begin_and_end(change: str, tmp_path: Path) -> None:
+    program = tmp_path / "cc1plus"
+    content = bytearray(5 * identity.END_BYTES)
+    program.write_bytes(content)
+    before = identity.digest(program)
+    assert identity.digest(program) == before
+    if change == "size":
+        content += b"\0"
+    else:
+        content[0 if change == "begin" else -1] = 1
+    other = tmp_path / "other"
+    other.write_bytes(content)
+    assert identity.digest(other) != before

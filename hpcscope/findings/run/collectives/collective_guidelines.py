@@ -44,7 +44,7 @@ def _no_slower(left: str, right: str, then: str | None = None, gathered: str = "
 def _routine(
     name: str, left: str, right: str, then: str | None = None, gathered: str = "", words: str = ""
 ) -> Guideline:
-    """Return the guideline that a routine is no slower than others; `words` names them if they do not suffice."""
+    """Return the guideline that a routine takes no longer than others; `words`: their names, if not obvious."""
     others = words or (f"{right} followed by {then}" if then else right)
     return Guideline(name, left, others, _no_slower(left, right, then, gathered))
 
