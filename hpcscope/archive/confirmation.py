@@ -130,7 +130,7 @@ def explained(regression: LevelChange, before: Course | None, now: Summaries) ->
     kept = next(
         (kept_figure for kept_figure in figures(now.summaries) if kept_figure.key == regression.course.key), None
     )
-    if kept is None or before is None or now.course is None:
+    if kept is None or before is None:
         return ""
     between = states.change(before, now.course)
     return states.explains(between, kept.better, kept.median / regression.point.before)

@@ -127,8 +127,8 @@ class Run:
 
     @cached_property
     def course(self) -> Course:
-        """The states of the machine during the run; from the samples if an older run did not record them."""
-        return self._statistics_file.course or course_of(self.raw_samples)
+        """The states of the machine during the run."""
+        return self._statistics_file.course
 
     @cached_property
     def statistics(self) -> Statistics:

@@ -145,7 +145,7 @@ class Host(Strict):
     numa_nodes: int
     links: list[Link]
     devices: list[Device] = []
-    """Devices in the order of their numbers; empty in records from before devices were recorded."""
+    """Devices in the order of their numbers."""
     kernel: str
     operating_system: str
     virtualization: str
@@ -249,9 +249,9 @@ class NativeBuild(Strict):
     flags: str
     mpi: MpiInstallation
     blas: Blas | None = None
-    """None if none was found, or in runs from before BLAS was recorded."""
+    """None if none was found."""
     scalapack: Scalapack | None = None
-    """None if none was found, or in runs from before ScaLAPACK was recorded."""
+    """None if none was found."""
     built_unix_s: Unix
     prebuilt: str = ""
     """The name under which it asks for MPI (`libmpi.so.12`) if it came compiled with Scope; else empty."""
@@ -337,7 +337,7 @@ class EmulatedCluster(Strict):
     storage: str = ""
     """Its file system, in words; empty if it has none."""
     switch_of: dict[str, str] = {}
-    """The switch of each host; empty in older files."""
+    """The switch of each host."""
     trunks: list[tuple[str, str]] = []
     """The switches that each trunk joins."""
 

@@ -103,7 +103,7 @@ def _incomplete(rounds: Mapping[int, RoundRecord], jobs: Sequence[JobRecord]) ->
     return [
         DamagedLine(line, f"round {record.round}: found lines for {counts[record.round]} of {record.jobs} jobs")
         for line, record in rounds.items()
-        if record.jobs not in (0, counts[record.round])
+        if record.jobs != counts[record.round]
     ]
 
 

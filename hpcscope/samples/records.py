@@ -136,6 +136,8 @@ class EndRecord(Line):
     duration_s: Elapsed
     clock_error_s: float
     """Largest offset between hosts' synchronized clocks at the end."""
+    outside_s: float | None = Field(None, ge=0)
+    """CPU time of processes outside the lab during the launch; None if the hosts are real."""
 
 
 class Verification(Strict):
@@ -178,8 +180,7 @@ class Extremes(Strict):
     maximum_s: list[Elapsed]
     maximum_rank: list[Rank]
     mean_s: list[Elapsed]
-    first_entry_s: list[Moment] | None = None
-    """None in runs from before it was recorded: the agreed start counted then."""
+    first_entry_s: list[Moment]
     latest_exit_s: list[Moment]
 
 
@@ -290,7 +291,7 @@ class CaseRecord(Line):
     verification: Verification | None = None
     work: Work | None = None
     disturbances: Disturbances | None = None
-    """None in runs from before they were recorded."""
+    """None if nothing was measured."""
     conditions: Conditions | None = None
     """None if nothing was sampled."""
     stopped: Literal["precision", "budget", "repetitions", ""] = ""
@@ -432,8 +433,8 @@ class RoundRecord(Line):
     """Its name in the declaration in `benchmarks.json`."""
     slots: Annotated[int, Field(ge=1)]
     """Number of processors that the jobs could use."""
-    jobs: Annotated[int, Field(ge=0)] = 0
-    """Number of its jobs, alone and side by side, each with a line; 0 in runs from before they were counted."""
+    jobs: Count
+    """Number of its jobs, alone and side by side, each with a line."""
     origin: Origin
     started_unix_s: Unix
     """Start of the jobs that ran side by side."""

@@ -166,7 +166,7 @@ def _extremes(series: Series, repetitions: int) -> ExtremeTimes | None:
         maximum_s=row("maximum_s"),
         maximum_rank=row("maximum_rank").astype(np.int64),
         mean_s=row("mean_s"),
-        first_entry_s=np.zeros(repetitions) if given.first_entry_s is None else row("first_entry_s"),
+        first_entry_s=row("first_entry_s"),
         latest_exit_s=row("latest_exit_s"),
     )
 
@@ -255,7 +255,7 @@ class Samples:
     printed: list[PrintedFigure] = field(default_factory=list)
     """Printed values of an imported run, which has neither launches nor cases."""
     sentinels: list[SentinelRecord] = field(default_factory=list)
-    """In the order in which they were measured; none in runs from before there was a sentinel."""
+    """In the order in which they were measured."""
     jobs: list[JobRecord] = field(default_factory=list)
     """The jobs of a mix whose throughput was measured, in the order in which they ended."""
     rounds: list[RoundRecord] = field(default_factory=list)

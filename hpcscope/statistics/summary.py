@@ -48,7 +48,7 @@ class Summary(Case):
     launches: int
     launch_medians: list[float]
     launch_numbers: list[int] = []
-    """Numbers of the same launches in the run; empty in files from before they were recorded."""
+    """Numbers of the same launches in the run; empty if the values have none."""
     mean: float | None
     coefficient_of_variation: float | None
     minimum: float | None
@@ -161,5 +161,4 @@ class Summaries(Strict):
 
     format: int
     summaries: list[Summary]
-    course: Course | None = None
-    """None in files from before it was recorded."""
+    course: Course

@@ -11,6 +11,7 @@
 #include "progress/progress.hpp"
 #include "samples/sample_file.hpp"
 #include "sampling/median.hpp"
+#include "sampling/unlisted.hpp"
 
 namespace scope {
 
@@ -58,6 +59,7 @@ class Launch {
   Launch(const Options& options, const Communicator& world, const MpiEnvironment& mpi, const Faults& faults,
          Progress& progress)
       : world_(world),
+        emulated_(options.origin == "emulated" && world.root()),
         facts_{.host = faults.host(world.rank()),
                .library = mpi.library(),
                .mpi_standard = mpi.standard(),
@@ -86,9 +88,16 @@ class Launch {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
   double clock_error_s() { return clock_.measure_error(); }
+  // CPU time of processes outside the lab since the launch began; none if the hosts are real.
+  std::optional<double> outside_s() const {
+    if (!emulated_) return std::nullopt;
+    return std::max(0.0, unlisted_so_far_s() - unlisted_before_s_);
+  }
 
  private:
   const Communicator& world_;
+  const bool emulated_;
+  const double unlisted_before_s_ = emulated_ ? unlisted_so_far_s() : 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   LaunchFacts facts_;
   Hosts hosts_;

@@ -51,7 +51,7 @@ int run(const Options& options, const Communicator& world, MpiEnvironment& mpi) 
       all_ok = all_ok && result.status != "failed";
     }
     watch_machine();
-    samples.write_end(launch.duration_s(), launch.clock_error_s());
+    samples.write_end(launch.duration_s(), launch.clock_error_s(), launch.outside_s());
     progress.enter(Stage::finished);
     return all_ok ? 0 : 1;
   } catch (const OutputError& error) {

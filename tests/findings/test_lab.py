@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,15 +11,16 @@ from hpcscope.catalog.ranks import GROUP
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.algorithms import grid_against_topology
 from hpcscope.findings.run.collectives import flat_collective
-from hpcscope.findings.run.measurement import emulation_unfaithful, no_pinning
+from hpcscope.findings.run.measurement import emulation_unfaithful, no_pinning, processor_taken
 from hpcscope.lab import description
 from hpcscope.lab.description import Lab
 from hpcscope.machine.machine import EmulatedCluster, EmulatedLink, EmulatedMessage
-from hpcscope.samples.records import LaunchRecord
+from hpcscope.samples.records import EndRecord, LaunchRecord
 from hpcscope.statistics.summary import Summary
 from hpcscope.topology.declared import declared
 from tests.findings.evidence import evident
-from tests.findings.faulty_runs import with_launches, with_summaries
+from tests.findings.faulty_runs import with_launches, with_summaries, with_usable
+from tests.findings.kinds.measurement import disturbed
 from tests.models.curves import noisy, summary
 
 GRID = description.read("grid")[1]
@@ -55,6 +58,31 @@ def test_messages_faster_than_the_wire_are_told(healthy_run: Run) -> None:
     lab = run.machine.lab.model_copy(update={"links": links})
     (found,) = emulation_unfaithful.find(run.replaced(machine=run.machine.model_copy(update={"lab": lab})))
     assert "messages of 10,000 B 100.0 % faster" in found.title
+
+
+def with_outside(run: Run, *shares: float | None) -> Run:
+    """Put the run into a lab of two processors beside programs that used these shares of them, by launch."""
+    seconds = [None if share is None else share * 2 * 3.0 for share in shares]
+    ends = [
+        EndRecord(record="end", launch=launch, attempt=1, duration_s=3.0, clock_error_s=0, outside_s=outside_s)
+        for launch, outside_s in enumerate(seconds, 1)
+    ]
+    samples = replace(run.raw_samples, ends=ends)
+    return in_lab(with_usable(run, 2)).replaced(raw_samples=samples)
+
+
+def test_in_a_lab_only_programs_outside_it_take_processors(healthy_run: Run) -> None:
+    """Its ranks also wait for the relay, which is part of it."""
+    waiting = disturbed(1, waited_s=0.08)(healthy_run)
+    assert [one.code for one in processor_taken.find(waiting)] == ["processor-taken"]
+    assert processor_taken.find(with_outside(waiting, 0.01, 0.09, 0.02)) == []
+    assert processor_taken.find(with_outside(waiting, None, None)) == []
+    (found,) = processor_taken.find(with_outside(healthy_run, 0.01, 0.4, 0.02))
+    assert found.code == "processor-taken"
+    assert found.title.startswith("Programs outside the lab used up to 40 %")
+    assert [(each.what, each.value) for each in found.evidence] == [
+        ("CPU time of other programs during launch 2", "40 %")
+    ]
 
 
 def test_a_link_with_an_injected_fault_is_reported_as_such(healthy_run: Run) -> None:

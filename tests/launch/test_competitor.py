@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 from hpcscope.findings.results import Run, derived
 from hpcscope.launch.launch_environment import launch_environment
@@ -41,18 +43,21 @@ def stopped(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
 
 
 @contextmanager
-def measuring(native: NativeBuild, folder: Path, cases: int) -> Iterator[subprocess.Popen[bytes]]:
-    """Measure on the competitors' processor until all is measured or the run ends."""
+def measuring(
+    native: NativeBuild, folder: Path, cases: int, inside: Sequence[str] = (), origin: str = "measured"
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Measure on the competitors' processor until all is measured or the run ends; `inside`: opens namespaces."""
     samples, plan = folder / "samples.jsonl", folder / "plan-of-launch.txt"
     sampling = "sampling.budget_s=0.02 sampling.precision=1e-9"
     plan.write_text("".join(f"{CASES[number % len(CASES)]} {sampling}\n" for number in range(cases)))
-    job = MpiProgram(native.program, ("--action=run", f"--plan={plan}", f"--output={samples}"), 1)
+    arguments = ("--action=run", f"--plan={plan}", f"--output={samples}", f"--origin={origin}")
+    job = MpiProgram(native.program, arguments, 1)
     command = start_command(job, Site(native.mpi, native.mpi.launcher))
     mine = os.sched_getaffinity(0)
     with launch_environment(command.environment) as variables:
         os.sched_setaffinity(0, {max(mine)})  # inherited by the rank
         try:
-            launcher = subprocess.Popen(command.arguments, env=variables)
+            launcher = subprocess.Popen([*inside, *command.arguments], env=variables)
         finally:
             os.sched_setaffinity(0, mine)
         try:
@@ -84,3 +89,24 @@ def test_what_the_kernel_counts_of_competitors_is_in_the_samples(
     assert len(seen) == 6
     assert sum(disturbances.waited_s for disturbances in seen) > 0
     assert sum(disturbances.involuntary_switches.sum for disturbances in seen) > 0
+
+
+def test_programs_outside_a_lab_are_counted_and_those_inside_are_not(
+    embedded_build: NativeBuild, tmp_path: Path
+) -> None:
+    """A lab numbers its own processes; on a real host nothing is recorded."""
+    inside = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
+    alone = subprocess.run([*inside, "true"], capture_output=True, check=False)
+    if alone.returncode:
+        pytest.skip(f"process namespaces are not allowed here: {alone.stderr.decode().strip()}")
+    outside_s = {}
+    for origin, spaces in (("measured", ()), ("emulated", inside)):
+        folder = tmp_path / origin
+        folder.mkdir()
+        with stopped(1) as (competitor,), measuring(embedded_build, folder, 6, spaces, origin) as launcher:
+            competitor.send_signal(signal.SIGCONT)
+            launcher.wait(PATIENCE_S)
+        (end,) = run(folder).raw_samples.ends
+        outside_s[origin] = end.outside_s
+    assert outside_s["measured"] is None
+    assert outside_s["emulated"] > 0

@@ -170,6 +170,15 @@ def test_figures_of_another_network_than_the_declared_one_are_not_judged() -> No
     assert row.measured == pytest.approx(START_S), "what was measured is shown all the same"
 
 
+def test_a_disturbed_run_is_not_judged() -> None:
+    statement = Statement(where="", of="standard", above=1e-9)
+    for disturbed, holding in (("", "yes"), ("Another process took a processor", "")):
+        place = ObservedRun(measured(ping_pong(1.0)), [], 1e7, disturbed=disturbed)
+        (row,) = compared([statement], KnownValues(READINGS, {"": place}, {}))
+        assert row.holds == holding
+        assert disturbed in row.remark
+
+
 def test_a_run_without_any_figure_is_not_judged() -> None:
     known = KnownValues(READINGS, {"": ObservedRun(measured([]), [], 1e7)}, {})
     (row,) = compared([Statement(where="7.5", of="standard", over="longest", above=1)], known)

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 from hpcscope.engine.reproduce.own_command import run_scope
 from hpcscope.errors import InterruptedRunError, ScopeError, UsageError
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.measurement import processor_taken
 from hpcscope.models.published.observed import ObservedPlace, ObservedRun
 from hpcscope.models.published.reference import ReproductionPlace
 from hpcscope.programs.campaign import folder as folders
@@ -66,14 +67,20 @@ def observed(places: Sequence[ReproductionPlace], folder: Path) -> dict[str, Obs
         if is_campaign(own):
             observed_places[place.name] = published.observed(own, place.transport)
         elif _finished(own):
-            run = Run(own)
-            observed_places[place.name] = ObservedRun(
-                run.measurements, run.models.fits, place.link_bits_per_s, run.models.speedups
-            )
+            observed_places[place.name] = observed_run(Run(own), place.link_bits_per_s)
     if not observed_places:
         names = ", ".join(dict.fromkeys(place.folder for place in places))
         raise UsageError(f"{folder}: must contain at least one finished run: {names}")
     return observed_places
+
+
+def observed_run(run: Run, link_bits_per_s: float | None) -> ObservedRun:
+    """Return the results of a run on a link of this rate, and whether other programs disturbed it."""
+    title = next((finding.title for finding in processor_taken.find(run)), "")
+    disturbed = title[:1].lower() + title[1:]
+    return ObservedRun(
+        run.measurements, run.models.fits, link_bits_per_s, run.models.speedups, disturbed=disturbed
+    )
 
 
 def absent(folder: Path) -> dict[str, str]:

@@ -176,7 +176,7 @@ def _compared(reference: Reference, folder: Path) -> list[ComparedValue]:
 
 def _observed(reference: Reference, run: Run) -> ObservedRun:
     """Return the results of a run: its cases and, if the readings need them, facts from its topology."""
-    observed_run = ObservedRun(run.measurements, run.models.fits, reference.link_bits_per_s, run.models.speedups)
+    observed_run = places.observed_run(run, reference.link_bits_per_s)
     asked = {reading.read for reading in reference.reading.values()}
     if not asked & {"broadcast_limit", "trunk", "trunk_bytes"}:
         return observed_run

@@ -86,17 +86,17 @@ class KnownValues:
         return _known(_quotient(above.measured, below.measured, len(above.places | below.places) == 1))
 
     def incomparable(self, statement: Statement) -> str:
-        """Return why a value does not describe the network: hosts wait for processors, or a link misses its rate.
+        """Return why a value does not describe the network; empty if it does.
 
-        Empty if it does.
+        Hosts wait for processors, a link misses its rate, or other programs took processors.
         """
         for name in statement.names:
             for place in (self.places[key] for key in sorted(self.read(name).places)):
                 if place.processors is not None and place.processors < statement.processors:
                     shared = f"the hosts of the lab share {place.processors} processors"
                     return f"not judged: {shared}, and this statement needs {statement.processors} processors"
-                if place.unfaithful:
-                    return f"not judged: {place.unfaithful}"
+                if place.invalid:
+                    return f"not judged: {place.invalid}"
         return ""
 
 
@@ -110,7 +110,7 @@ def _compared(statement: Statement, known: KnownValues) -> ComparedValue:
     values = [known.read(name) for name in statement.names]
     most = max(values, key=lambda value: value.ranks)
     printed = [f"published at {name} = {value}" for name, value in statement.published_at.items()]
-    other = known.incomparable(statement) if estimate else ""
+    other = known.incomparable(statement) if estimate and relation(statement) else ""
     if estimate:
         about = [remark for value in values for remark in value.remarks]
     else:

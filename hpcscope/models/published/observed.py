@@ -82,8 +82,8 @@ class ObservedPlace(Protocol):
         """Return the processors that all hosts of an emulated cluster share; None if that is not a limit."""
 
     @property
-    def unfaithful(self) -> str:
-        """How its network differs from the declared one; empty if it does not."""
+    def invalid(self) -> str:
+        """Why its values do not describe the declared network; empty if they do."""
 
     def read(self, one: StatementReading) -> ReadValue:
         """Return what is known about a reading at this place."""
@@ -103,6 +103,8 @@ class ObservedRun:
     broadcasts_s: Mapping[str, float] = field(default_factory=dict)
     """Broadcast times among the most ranks, estimated from the topology, by transport."""
     broadcast_limit_s: float | None = None
+    disturbed: str = ""
+    """What other programs took from the run; empty if nothing."""
     _predictors: dict[str, Predictor] = field(default_factory=dict, init=False)
 
     @property
@@ -116,12 +118,12 @@ class ObservedRun:
         return shared_processors(self.measurements.machine) if self.origin == "emulated" else None
 
     @property
-    def unfaithful(self) -> str:
-        """The link with the largest deviation from its declared rate; empty if all links are faithful."""
+    def invalid(self) -> str:
+        """The link with the largest deviation from its declared rate, or other programs; empty if neither."""
         lab = self.measurements.machine.lab
         off = [link for link in lab.links if not faithful(link)] if lab else []
         if not off:
-            return ""
+            return self.disturbed
         link, (what, deviation) = max(((link.link, link.worst) for link in off), key=lambda one: abs(one[1][1]))
         return f"the {link} of the lab carried {what} at {units.share(1 + deviation)} of the declared rate"
 

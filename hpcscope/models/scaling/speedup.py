@@ -32,8 +32,8 @@ class SpeedupPoint(Strict):
     speedup: Estimate | None
     """Relative to the same method on one rank; None if that was not measured."""
     efficiency: Estimate | None
-    cost_core_s: Estimate | None = None
-    """Core-seconds per result: ranks times time; None in files from before it was recorded."""
+    cost_core_s: Estimate
+    """Core-seconds per result: ranks times time."""
     speedup_of_best: Estimate | None
     """Relative to the fastest way to do the same on one rank."""
     oversubscribed: bool

@@ -38,7 +38,7 @@ class ObservedCampaign:
         """None, which means no limit: each run records whether it was oversubscribed."""
 
     @property
-    def unfaithful(self) -> str:
+    def invalid(self) -> str:
         """Empty: a campaign does not measure the links of its lab."""
         return ""
 

@@ -128,9 +128,8 @@ def _scaling(one: Speedup, run: Run) -> ViewAnswer:
 def _cost(speedup: Speedup, run: Run) -> ViewAnswer:
     last, first = _last(speedup), speedup.points[0]
     note = f"on {units.count(last.ranks, 'rank')}"
-    if last.cost_core_s and first.cost_core_s:
-        costs = (units.quantity(point.cost_core_s.value, "s") for point in (last, first) if point.cost_core_s)
-        note += "; one result costs {} of core time ({} on one rank)".format(*costs)
+    last_cost, first_cost = (units.quantity(point.cost_core_s.value, "s") for point in (last, first))
+    note += f"; one result costs {last_cost} of core time ({first_cost} on one rank)"
     states = bool(last.efficiency and last.efficiency.mixes_states)
     return ViewAnswer(_name(speedup, run), in_percent(last.efficiency), note, states)
 

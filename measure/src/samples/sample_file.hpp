@@ -445,10 +445,11 @@ class SampleFile {
     entry.member("duration_s", times.duration_s);
     append(json.text(), entry);
   }
-  void write_end(double duration_s, double clock_error_s) {
+  void write_end(double duration_s, double clock_error_s, std::optional<double> outside_s) {
     Json json = begin("end");
     json.member("duration_s", duration_s);
     json.member("clock_error_s", clock_error_s);
+    if (outside_s) json.member("outside_s", *outside_s);
     json.end();
 
     Json entry = begin("end");

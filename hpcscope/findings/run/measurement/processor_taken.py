@@ -7,6 +7,7 @@ from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding, Found
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.measurement import machine_states
+from hpcscope.models.measurements import shared_processors
 from hpcscope.samples.records import Disturbances
 from hpcscope.samples.samples import CaseSamples
 
@@ -24,6 +25,9 @@ TOLERATED_IN_A_STATE = 0.05
 """Tolerated fraction if the disturbed visits explain a slow state of the machine."""
 MOSTLY = 3.0
 """Disturbances explain a slow state if they are more than this many times as frequent in it."""
+OUTSIDE = 0.1
+"""Least fraction of the processors' time during a launch that programs outside a lab used."""
+ADVICE = "End other processes on the machine (`top` shows them), or leave a processor free for them."
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ TAKERS = [
         "waiting for a processor",
         lambda seen: seen.waited_s,
         lambda seconds, _: max(SHORTEST_WAIT_S, WAITED * seconds),
-        "End other processes on the machine (`top` shows them), or leave a processor free for them.",
+        ADVICE,
     ),
     Taker(
         "processor-withheld",
@@ -63,13 +67,42 @@ TAKERS = [
 def find(run: Run) -> list[Finding]:
     """Find who took processors in more than a fifth of the visits, or in a slow state of the machine.
 
-    Cases with more ranks than processors are left out.
+    Cases with more ranks than processors are left out. In a lab, ranks also wait for the program that carries the
+    frames: there, the CPU time of programs outside the lab counts.
     """
     cases = [
         samples for samples in run.raw_samples.cases if samples.ok and not run.shares_processors(samples.case)
     ]
     seen = [case for case in cases if case.disturbances is not None]
-    return [finding for taker in TAKERS for finding in _taken(run, seen, taker)]
+    others, withheld = TAKERS
+    taken = _outside(run) if run.machine.lab else _taken(run, seen, others)
+    return [*taken, *_taken(run, seen, withheld)]
+
+
+def _outside(run: Run) -> Found:
+    """Find programs outside the lab that used a tenth of its processors in more than a fifth of the launches."""
+    processors = shared_processors(run.machine) or 1
+    used = {
+        end.launch: end.outside_s / (end.duration_s * processors)
+        for end in run.raw_samples.ends
+        if end.outside_s is not None and end.duration_s > 0
+    }
+    taken = {launch: share for launch, share in used.items() if share >= OUTSIDE}
+    if len(taken) <= TOLERATED * len(used):
+        return
+    yield Finding(
+        code="processor-taken",
+        about="measurement",
+        severity="warning",
+        title=f"Programs outside the lab used up to {units.share(max(taken.values()))} of the CPU time, in "
+        f"{len(taken)} of {len(used)} launches",
+        where={"launches": len(taken)},
+        evidence=[
+            Evidence(what=f"CPU time of other programs during launch {launch}", value=units.share(share))
+            for launch, share in sorted(taken.items(), key=lambda each: -each[1])[:5]
+        ],
+        advice=ADVICE,
+    )
 
 
 def _taken(run: Run, seen: list[CaseSamples], taker: Taker) -> Found:
