@@ -128,7 +128,7 @@ def few_launches(random: np.random.Generator) -> Iterator[tuple[str, float]]:
         levels = LAUNCH * random.normal(size=(TRIALS, count))
         for coefficient in (0.0, 0.8):
             noise = autoregressive(random, TRIALS * count, 100, coefficient).reshape(TRIALS, count, 100)
-            name = f"{count} launches that differ, AR(1) {coefficient} within"
+            name = f"{count} launches that differ, AR(1) {coefficient} within each"
             samples = levels[:, :, None] + NOISE * noise
             yield f"{name}; truth: these launches", covered(samples, median_of_mixture(levels))
             yield f"{name}; truth: all launches", covered(samples, np.zeros(TRIALS))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Place = Annotated[
     Path | None,
-    typer.Option("--in", metavar="DIR", help="The repository; default: $SCOPE_REPOSITORY, or your own."),
+    typer.Option("--in", metavar="DIR", help="Default: $SCOPE_REPOSITORY, or ~/.local/share/scope/repository."),
 ]
 Ids = Annotated[list[str], typer.Argument(metavar="RUN", help="First digits of ids, or latest.")]
 Id = Annotated[str, typer.Argument(metavar="RUN", help="First digits of an id, or latest.")]
@@ -183,7 +183,7 @@ def rebuild(
 ) -> None:
     """Rebuild the index from the files.
 
-    Damaged files are named and left out.
+    Damaged files are listed and skipped.
     """
     repository = _opened(folder)
     _end(repository.rebuild(index), f"{count(len(repository.folder.ids()), 'run')} in the index")

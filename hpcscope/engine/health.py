@@ -321,7 +321,8 @@ class _Tour:
                     older.append(done.result())
         except BaseException:  # also an interrupt, which must not wait for hosts that hang
             pool.shutdown(wait=False, cancel_futures=True)
-            while wait(futures, 0.05).not_done:
+            begun = [future for future in futures if not future.cancelled()]  # `wait` never calls the others done
+            while wait(begun, 0.05).not_done:
                 ways.end_all()
             raise
         finally:

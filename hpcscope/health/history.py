@@ -121,8 +121,9 @@ def _evidence(one: Slower, past: NodePast, now: Mapping[str, str], verdict: str)
     share = slow_nodes.slowness(one.excess)
     first, last = (time.strftime("%Y-%m-%d", time.gmtime(own.unix_s[at])) for at in (0, -1))
     text = (
-        f"{check.label} {value_of(check, usual + one.excess)}, but {value_of(check, usual)} in {len(own.costs)}"
-        f" checks from {first} to {last} ({units.share(share)} {'lower' if check.higher_is_better else 'slower'})"
+        f"{check.label} {value_of(check, usual + one.excess)}, {units.share(share)}"
+        f" {'lower' if check.higher_is_better else 'slower'} than the median of"
+        f" {len(own.costs)} checks from {first} to {last}: {value_of(check, usual)}"
     )
     if one.confirmed is None:
         return NodeEvidence(SUSPECT, f"{text}, not measured again", check.cause, check.advice, share)

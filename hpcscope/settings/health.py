@@ -27,6 +27,6 @@ class HealthSettings(SettingsTable):
     at_once: int = setting(64, Whole(1, 10_000), "Number of hosts checked at the same time; in a lab, always one.")
     links: bool = setting(True, Flag(), "Also measure links between hosts over TCP; default: yes.")
     topology: str | None = setting(
-        None, Text(metavar="FILE"), "File topology.toml, or Slurm's topology.conf, to find slow switches."
+        None, Text(metavar="FILE"), "topology.toml or Slurm's topology.conf, to find slow switches."
     )
     seed: int = setting(1, Whole(0, 2**53), "Random seed for the order in which hosts are measured.")

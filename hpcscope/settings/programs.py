@@ -58,7 +58,7 @@ class SoakSettings(SettingsTable):
 class MixSettings(SettingsTable):
     """The settings that may be given in addition to a mix."""
 
-    rounds: int | None = setting(None, _repetitions, "Number of rounds; default: the number in the mix, or 6.")
+    rounds: int | None = setting(None, _repetitions, "Number of rounds; default: `rounds` of the mix, or 6.")
     time_s: float | None = setting(
         None, Duration(366 * DAY_S), "Time limit of all rounds; no round begins that would exceed it."
     )

@@ -170,19 +170,22 @@ def test_a_stranger_is_not_measured(binary: Path) -> None:
     assert ends("--listen", own="short").communicate()[1] == "no token\n"
 
 
-def test_an_interrupted_tour_keeps_what_it_has_and_ends_what_runs() -> None:
+@pytest.mark.parametrize("waiting", [0, 5])
+def test_an_interrupted_tour_keeps_what_it_has_and_ends_what_runs(waiting: int) -> None:
+    """`waiting`: visits for which there is no thread yet."""
     hangs = Reach(("n1",), lambda _host, _words: ["sleep", str(PATIENCE_S)], 2)
     kept: list[object] = []
 
     def interrupts() -> None:
-        until(lambda: len(kept) == 1 and len(reach._running) == 1, "the first result, and a host that hangs")
+        running = 1 + min(waiting, 1)
+        until(lambda: len(kept) == 1 and len(reach._running) == running, "the first result, and hosts that hang")
         raise KeyboardInterrupt
 
     def visits() -> Visit:
         return reach.visit(hangs, "n1", 1, b"", [], PATIENCE_S)
 
     with pytest.raises(KeyboardInterrupt):
-        engine._Tour._together([lambda: "first", visits, interrupts], 3, kept)
+        engine._Tour._together([lambda: "first", visits, interrupts, *[visits] * waiting], 3, kept)
     assert kept == ["first"]
     assert reach._running == set()
 

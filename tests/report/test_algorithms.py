@@ -98,7 +98,7 @@ def test_predicted_stands_beside_measured_with_both_origins(run: Run) -> None:
     assert figure.origins == ["measured", "simulated"]
     assert named(figure, "points") == ["Cannon's algorithm", "transposed"]
     assert len(figure.table.rows) == 18
-    assert sum("source of the rates" in row[-1] for row in figure.table.rows) == 6
+    assert sum("the rates come from" in row[-1] for row in figure.table.rows) == 6
     assert "median error" in figure.caption
     assert all(len(trace["x"]) == 6 for trace in figure.traces if trace["meta"]["role"] == "points")
 

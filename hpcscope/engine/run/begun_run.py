@@ -101,7 +101,7 @@ def refuse_changes(directory: RunDirectory, machine: Machine, build: NativeBuild
     before = machine.build.fingerprint if machine.build else ""
     if build.fingerprint != before:
         raise UsageError(
-            f"{directory.machine}: build.fingerprint = {before}: must be {build.fingerprint}, the build here;"
+            f"{directory.machine}: build.fingerprint = {before}, but the present build has {build.fingerprint};"
             " restore sources, compiler, MPI, libraries, CXX, CXXFLAGS, LDFLAGS and SCOPE_EXTRA_BENCHMARKS,"
             " or start a new run"
         )

@@ -376,7 +376,7 @@ def _dtype(table: str, columns: str, order: str, stride: int) -> np.dtype[np.voi
     for word in columns.split():
         match = _COLUMN.fullmatch(word)
         if match is None:
-            raise ValueError(f"table {table}: column {word}: its type is not known")
+            raise ValueError(f"table {table}: column {word}: unknown type")
         one = np.dtype(_format(match[2], match[3], order))
         if not match[1].startswith("pad"):
             names.append(match[1])

@@ -56,7 +56,7 @@ def predicted_row(point: PredictedPoint, gridded: bool = False, steps: int | Non
 
 def validated_row(point: PredictedPoint) -> list[str]:
     """Return the cells of one measured point."""
-    remarks = ["source of the rates"] if point.role == "input" else []
+    remarks = ["the rates come from this case"] if point.role == "input" else []
     remarks += ["more ranks than processors"] if point.oversubscribed else []
     remarks += [_hidden(point)] if point.hidden_s else []
     remarks += grid_words(point.grid)

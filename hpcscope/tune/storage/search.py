@@ -131,7 +131,7 @@ def _writers(tuning: StorageTuning) -> list[str]:
     if len(tuning.settings.ranks) < FEWEST_COUNTS:
         return []
     if tuning.enough_ranks is None:
-        return ["more ranks than were measured may be faster"]
+        return ["more ranks than measured may be faster"]
     enough = units.count(max(round(tuning.enough_ranks), 1), "rank")
     gain = f"ranks beyond {enough} raise the rate by at most a tenth"
     return [f"{first_cases(tuning.settings)[0].way}: {gain}, according to the fitted law"]

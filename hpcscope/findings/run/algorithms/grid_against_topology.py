@@ -118,8 +118,8 @@ def _finding(run: Run, case: Summary, mine: Mapped, better: Mapped, other: Summa
         },
         evidence=[*run.evidence(case), *(run.evidence(other) if other else []), *evidence],
         advice=(
-            f"Use grid_rows={better.grid.rows} grid_order={better.grid.order} and keep the order of the hosts."
-            " If no grid has rows or columns that are groups of hosts, list the hosts group by group."
+            f"Use grid_rows={better.grid.rows} grid_order={better.grid.order} with this order of the hosts."
+            " If no grid's rows or columns coincide with groups of hosts, list the hosts group by group."
         ),
         lost=max(0.0, gained_s / took),
     )

@@ -158,7 +158,7 @@ class ShallowWater(Costs):
             (sharing.truncation + 1, "wave numbers", sharers),
         ]
         if not sharing.distributed:
-            shares.append((sharing.pairs // rows, "pairs of latitudes of a row", columns))
+            shares.append((sharing.pairs // rows, "pairs of latitudes per row of ranks", columns))
         elif columns & (columns - 1) or sharing.longitudes % columns:
             return f"{columns} columns: must be a power of two that divides {sharing.longitudes} longitudes"
         return next(
