@@ -210,7 +210,8 @@ def announce(cost: Cost) -> None:
     hosts = f"{cost.hosts} hosts {together}" if cost.hosts > 1 else "this host"
     links = f"Scope measures {units.count(cost.pairs, 'link')} over TCP at full rate, for up to 1 s each.\n"
     print(
-        f"Checking {hosts} takes about {duration(cost.duration_s)}, or {cost.node_seconds:.0f} node-seconds.\n"
+        f"Checking {hosts} takes about {duration(cost.duration_s)}, or {cost.node_seconds:.0f} node-seconds;"
+        " what stands out is then measured again.\n"
         f"{links if cost.pairs else ''}On each host, Scope stores a program of "
         f"{units.quantity(cost.program_bytes, 'B')}, uses at most {units.size(cost.memory_bytes)} of memory, and "
         f"writes {units.size(cost.file_bytes)} to disk in each measurement.",

@@ -14,7 +14,7 @@ MIB = 1 << 20
 class HealthSettings(SettingsTable):
     """The limits of the check."""
 
-    minutes: float = setting(2.0, Number(0.1, 10080.0, metavar="MINUTES"), "Time of the whole check.")
+    minutes: float = setting(2.0, Number(0.1, 10080.0, metavar="MINUTES"), "Approximate time of the check.")
     watch: bool = setting(False, Flag(), "Skip busy hosts, and check them later, until --minutes have passed.")
     budget: float = setting(
         60.0, Number(0.1, 1e6, metavar="NODE_MINUTES"), "With --watch: node-minutes that the check may use."

@@ -16,7 +16,8 @@
 
 namespace scope::health {
 
-constexpr std::size_t frame_bytes = std::size_t{128} << 10;
+constexpr std::size_t smallest_frame = std::size_t{8} << 10, largest_frame = std::size_t{128} << 10;
+constexpr double frames = 8;  // in the time of one transfer
 constexpr std::size_t message_bytes = 64;
 constexpr std::size_t half_token = 32;
 constexpr int patience_ms = 4000;
@@ -37,10 +38,8 @@ class Socket {
     const timeval patience{patience_ms / 1000, 0};
     setsockopt(handle_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     setsockopt(handle_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    const int on = 1, unsent = 256 << 10;
+    const int on = 1;
     setsockopt(handle_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    // What waits in this host would be sent long after the time of a transfer on a slow link.
-    setsockopt(handle_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
   }
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
@@ -54,6 +53,12 @@ class Socket {
       at += sent;
       bytes -= static_cast<std::size_t>(sent);
     }
+  }
+
+  // What waits in this host would be sent long after the time of a transfer on a slow link.
+  void limit_unsent(std::size_t bytes) const {
+    const int unsent = static_cast<int>(bytes);
+    setsockopt(handle_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
   }
 
   void receive(void* data, std::size_t bytes) const {
@@ -74,11 +79,18 @@ class Socket {
 // Frames: whether another one follows, and its content.
 class Transfer {
  public:
-  explicit Transfer(const Socket& socket) : socket_(socket), pattern_(1 + frame_bytes), came_(1 + frame_bytes) {
+  explicit Transfer(const Socket& socket) : socket_(socket) { use(smallest_frame); }
+
+  // Both ends use the same size.
+  void use(std::size_t frame_bytes) {
+    pattern_.resize(1 + frame_bytes);
+    came_.resize(1 + frame_bytes);
     std::mt19937_64 random(1);
     for (auto& byte : pattern_) byte = static_cast<char>(random());
     pattern_[0] = 1;
+    socket_.limit_unsent(2 * frame_bytes);
   }
+  std::size_t frame_bytes() const { return pattern_.size() - 1; }
 
   void send_for(double seconds) const {
     const double end = now_s() + seconds;
@@ -95,7 +107,7 @@ class Transfer {
       socket_.receive(came_.data(), 1);
       if (came_[0] == 0) break;
       if (frames == 0) begun = now_s();
-      socket_.receive(came_.data() + 1, frame_bytes);
+      socket_.receive(came_.data() + 1, frame_bytes());
       ended = now_s();
       if (came_ != pattern_) fail("the data that arrived differ from the data that were sent");
     }
@@ -135,14 +147,21 @@ inline Link measure_link(const Socket& socket, double seconds, int repetitions) 
   char message[message_bytes] = {'e'};
   const double part = seconds / repetitions / 4;
   const auto ask = [&](char what, double value) {
+    const std::size_t frame = transfer.frame_bytes();
     socket.send(&what, 1);
     socket.send(&value, sizeof value);
+    socket.send(&frame, sizeof frame);
   };
   const auto answer = [&] {
     double value = 0;
     socket.receive(&value, sizeof value);
     return value;
   };
+  // On a slow link, a frame that suits a fast one would take many times as long as a transfer should.
+  ask('u', part);
+  transfer.send_for(part);
+  const double wanted = answer() * part / frames;
+  transfer.use(static_cast<std::size_t>(std::clamp<double>(wanted, smallest_frame, largest_frame)));
   for (int repetition = 0; repetition < repetitions; ++repetition) {
     std::vector<double> times;
     for (const double end = now_s() + part; times.size() < 3 || now_s() < end;) {
@@ -171,14 +190,18 @@ inline void answer_link(const Socket& socket) {
   char message[message_bytes];
   for (;;) {
     socket.receive(message, 1);
-    double value = 0;
     if (message[0] == 'e') {
       socket.receive(message + 1, sizeof message - 1);
       socket.send(message, sizeof message);
       continue;
     }
+    double value = 0;
+    std::size_t frame = 0;
     socket.receive(&value, sizeof value);
-    if (!(value >= 0 && value <= 10)) fail("a request that nobody makes");
+    socket.receive(&frame, sizeof frame);
+    if (!(value >= 0 && value <= 10 && frame >= smallest_frame && frame <= largest_frame))
+      fail("a request that nobody makes");
+    if (frame != transfer.frame_bytes()) transfer.use(frame);
     if (message[0] == 'u') value = transfer.receive_all();
     if (message[0] == 'd') transfer.send_for(value);
     if (message[0] == 'b') value = transfer.both_ways(value);

@@ -144,7 +144,7 @@ PAGES: dict[str, Page] = {
         ways={
             "scope health --hosts": Way("lab", shorter="--hosts n[1-8]"),
             "scope health --launcher slurm": Way("job"),
-            "scope health --lab grid": Way(shorter="--minutes 0.2"),
+            "scope health --lab o2": Way(shorter="--minutes 0.2"),
         },
         printed=("scope health --hosts",),
         varying=r"^(n\d|\s|Facts|\d+ of)",  # what was found in a simulated fleet
