@@ -6,7 +6,7 @@ A trace names its `role` and the `slot` of its series in `meta`; the style of th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,6 +34,17 @@ class Table:
 
     columns: list[str]
     rows: list[list[str]]
+
+    @classmethod
+    def of(cls, rows: Iterable[Mapping[str, str]]) -> Table:
+        """Return a table from rows that name the column of each cell; it has no columns if there are no rows."""
+        found = list(rows)
+        return cls([*found[0]] if found else [], [[*row.values()] for row in found])
+
+    def without_empty(self) -> Table:
+        """Return the table without its empty columns."""
+        kept = [number for number, _ in enumerate(self.columns) if any(row[number] for row in self.rows)]
+        return Table([self.columns[n] for n in kept], [[row[n] for n in kept] for row in self.rows])
 
     @property
     def mixes_states(self) -> bool:
@@ -133,14 +144,29 @@ def scatter(
     }
 
 
-def estimates(x: Iterable[float], y: Iterable[Estimate], name: str, **further: Any) -> Plot:
-    """Return points with their intervals as error bars; `further` is passed to `scatter`."""
-    bounds = [estimate.bounds for estimate in y]
-    whiskers = {
-        "array": [number(high - value) for _, value, high in bounds],
-        "arrayminus": [number(value - low) for low, value, _ in bounds],
-    }
-    return scatter(x, [value for _, value, _ in bounds], name, error_y=whiskers, **further)
+def estimates(points: Iterable[tuple[float, Estimate, str]], name: str, slot: int, joined: bool = False) -> Plot:
+    """Return points with their intervals as error bars; a point has a place, a value and a hover text.
+
+    `joined`: whether a line joins the points, as it does if no model is drawn through them.
+    """
+    found = [(place, *value.bounds, text) for place, value, text in points]
+    return scatter(
+        [place for place, *_ in found],
+        [value for _, _, value, _, _ in found],
+        name,
+        slot=slot,
+        mode="lines+markers" if joined else "markers",
+        text=[text for *_, text in found],
+        error_y={
+            "array": [number(high - value) for _, _, value, high, _ in found],
+            "arrayminus": [number(value - low) for _, low, value, _, _ in found],
+        },
+    )
+
+
+def modeled(x: Iterable[float], y: Iterable[float | None], slot: int, name: str = "") -> Plot:
+    """Return the line of a model that was fitted to the points of a series."""
+    return scatter(x, y, name, role="fit", slot=slot, mode="lines")
 
 
 def band(pieces: Iterable[tuple[Sequence[float], Sequence[float], Sequence[float]]], name: str, slot: int) -> Plot:

@@ -19,7 +19,7 @@ from hpcscope.programs.campaign.scaling import Law, Term, curve
 from hpcscope.programs.campaign.soak import Endurance
 from hpcscope.programs.campaign.study import Point, Value
 from hpcscope.programs.campaign.trend import Trend
-from hpcscope.report.figure import Figure, Mark, Plot, Table, count_axis, estimates, log_axis, scatter
+from hpcscope.report.figure import Figure, Mark, Plot, Table, count_axis, estimates, log_axis, modeled
 from hpcscope.statistics.estimate import Estimate, in_percent, in_unit
 
 UNITS = {"communications": "", "compute_imbalance": ""}
@@ -102,18 +102,16 @@ def lead(head: Head, analysis: Analysis) -> str:
 
 
 def _effects(effects: Sequence[FactorEffect]) -> TableSection:
-    rows = [
-        [
-            _head(effect.factor),
-            _instead(effect),
-            _change(effect),
-            str(effect.pairs),
-            OVERSUBSCRIBED if effect.oversubscribed else "",
-        ]
+    table = Table.of(
+        {
+            "factor": _head(effect.factor),
+            "value": _instead(effect),
+            "time [95 %]": _change(effect),
+            "pairs of points": str(effect.pairs),
+            "remark": OVERSUBSCRIBED if effect.oversubscribed else "",
+        }
         for effect in effects
-    ]
-    remarks = any(row[-1] for row in rows)
-    columns = ["factor", "value", "time [95 %]", "pairs of points", "remark"]
+    )
     marks, unity = _ratios(effects)
     return TableSection(
         "effects",
@@ -121,7 +119,7 @@ def _effects(effects: Sequence[FactorEffect]) -> TableSection:
         "An effect is the time at a value of the factor / the time at its first value, with all other factors "
         "equal (geometric mean over all such pairs of points). Intervals are bootstrapped over the runs and "
         "need at least four runs per point.",
-        Table(columns if remarks else columns[:-1], rows if remarks else [row[:-1] for row in rows]),
+        table.without_empty(),
         marks=marks,
         unity=unity,
     )
@@ -276,24 +274,22 @@ def _overheads(analysis: Analysis, varying: Sequence[str]) -> TableSection:
 
 
 def _speedups(analysis: Analysis, head: Head) -> TableSection:
-    rows = []
-    for speedup in analysis.speedups:
-        law = speedup.law
-        rows.append(
-            [
-                _held(speedup.held, head),
-                in_percent(law.serial_share) if law else "–",
-                in_unit(law.critical_ranks) if law and law.critical_ranks else "–",
-                units.share(law.relative_error) if law and law.relative_error is not None else "–",
-                law.reason if law else speedup.reason,
-            ]
-        )
+    laws = [(speedup, speedup.law) for speedup in analysis.speedups]
     return TableSection(
         "amdahl",
         "Amdahl's law with communication",
         "T(p) = T_ser + T_par / p + alpha (p - 1), fitted to the medians. Intervals are bootstrapped over runs."
         " Oversubscribed points are excluded.",
-        Table(["runs", "serial fraction P", "critical number of ranks", "error", "remark"], rows),
+        Table.of(
+            {
+                "runs": _held(speedup.held, head),
+                "serial fraction P": in_percent(law.serial_share if law else None),
+                "critical number of ranks": in_unit(law.critical_ranks if law else None),
+                "error": units.share(law.relative_error if law else None),
+                "remark": law.reason if law else speedup.reason,
+            }
+            for speedup, law in laws
+        ),
     )
 
 
@@ -582,10 +578,10 @@ def _charts(laws: Sequence[Law], head: Head) -> Iterator[Figure]:
 
 
 def _traces(law: Law, name: str) -> Iterator[Plot]:
-    slot, x = SLOTS[law.feature], [point.x for point in law.points]
-    text = [f"{name}: {in_unit(point.measured_s, 's')} at {point.x:g}" for point in law.points]
-    yield estimates(x, [point.measured_s for point in law.points], name, slot=slot, text=text)
+    slot = SLOTS[law.feature]
+    points = [(point.x, point.measured_s) for point in law.points]
+    yield estimates(((x, time, f"{name}: {in_unit(time, 's')} at {x:g}") for x, time in points), name, slot)
     if not law.reason:
-        fine = np.geomspace(x[0], x[-1], STEPS)
+        fine = np.geomspace(points[0][0], points[-1][0], STEPS)
         fitted = [seconds if seconds > 0 else None for seconds in curve(law, fine).tolist()]
-        yield scatter(fine.tolist(), fitted, role="fit", slot=slot, mode="lines")
+        yield modeled(fine.tolist(), fitted, slot)

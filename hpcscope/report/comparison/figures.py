@@ -66,8 +66,8 @@ def _figure(cases: list[ComparedCase]) -> Figure | None:
             "xaxis": swept_axis(variable, by, xs),
             "yaxis": log_axis("B / A", [*ys, 1.0], ""),
         },
-        table=Table(
-            ["case", "B / A [95 %]"], [[case.label, _shown(case)] for line in drawn.values() for case in line]
+        table=Table.of(
+            {"case": case.label, "B / A [95 %]": _shown(case)} for line in drawn.values() for case in line
         ),
         origins=sorted({origin for line in drawn.values() for case in line for origin in case.origins}),
     )
@@ -136,12 +136,9 @@ def _surface(variant: Sequence[ComparedCase], variable: str, number: int) -> Fig
             )
         ],
         layout=layout(by, [units.parameter(variable, size) for size in sizes], counts),
-        table=Table(
-            ["ranks", by, "B / A [95 %]"],
-            [
-                [str(ranks), units.parameter(variable, size), _shown(case)]
-                for (size, ranks), case in sorted(grid.items(), key=lambda item: (item[0][1], item[0][0]))
-            ],
+        table=Table.of(
+            {"ranks": str(ranks), by: units.parameter(variable, size), "B / A [95 %]": _shown(case)}
+            for (size, ranks), case in sorted(grid.items(), key=lambda item: (item[0][1], item[0][0]))
         ),
         origins=sorted({origin for case in variant for origin in case.origins}),
     )

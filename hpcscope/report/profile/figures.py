@@ -77,19 +77,16 @@ def by_routine(merged: Merged) -> Figure:
             [name for name, _ in shown], _by_kind([[(kind(name), time_s(calls))] for name, calls in shown])
         ),
         layout=layout(len(shown)),
-        table=Table(
-            ["routine", "time", "fraction of MPI", "calls", "per call", "bytes"],
-            [
-                [
-                    name,
-                    _s(time_s(calls)),
-                    units.share(time_s(calls) / whole_s),
-                    str(total(calls, "calls")),
-                    _s(time_s(calls) / max(total(calls, "calls"), 1)),
-                    units.quantity(total(calls, "bytes"), "B"),
-                ]
-                for name, calls in ordered
-            ],
+        table=Table.of(
+            {
+                "routine": name,
+                "time": _s(time_s(calls)),
+                "fraction of MPI": units.share(time_s(calls) / whole_s),
+                "calls": str(total(calls, "calls")),
+                "per call": _s(time_s(calls) / max(total(calls, "calls"), 1)),
+                "bytes": units.quantity(total(calls, "bytes"), "B"),
+            }
+            for name, calls in ordered
         ),
         origins=_MEASURED,
     )
@@ -282,13 +279,13 @@ def _course_by_rank(merged: Merged, moments: Sequence[float]) -> Figure:
             "xaxis": {"title": {"text": "time after MPI_Init in s"}},
             "yaxis": places([f"rank {rank}" for rank in found.ranks], down=True),
         },
-        table=Table(
-            ["rank", "in MPI / all"],
-            [
-                [str(process.rank), units.share(process.mpi_s / process.wall_s if process.wall_s else None)]
-                for process in merged.processes
-                if process.rank in set(found.ranks)
-            ],
+        table=Table.of(
+            {
+                "rank": str(process.rank),
+                "in MPI / all": units.share(process.mpi_s / process.wall_s if process.wall_s else None),
+            }
+            for process in merged.processes
+            if process.rank in set(found.ranks)
         ),
         origins=_MEASURED,
         wide=True,

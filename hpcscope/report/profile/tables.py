@@ -78,59 +78,50 @@ def sites(merged: Merged, most: int, frames: int | None = None) -> Table:
     known = [call for call in merged.calls if call.site is not None]
     ordered = by_time(known, lambda call: (names[call.site or 0], call.routine))
     whole_s = merged.calls_s
-    return Table(
-        ["call site", "routine", "time", "of MPI", "calls", "ranks"],
-        [
-            [
-                site,
-                routine,
-                units.quantity(time_s(alike), "s"),
-                units.share(time_s(alike) / whole_s),
-                str(total(alike, "calls")),
-                str(max(calls.processes for calls in alike)),
-            ]
-            for (site, routine), alike in ordered[:most]
-        ],
+    return Table.of(
+        {
+            "call site": site,
+            "routine": routine,
+            "time": units.quantity(time_s(alike), "s"),
+            "of MPI": units.share(time_s(alike) / whole_s),
+            "calls": str(total(alike, "calls")),
+            "ranks": str(max(calls.processes for calls in alike)),
+        }
+        for (site, routine), alike in ordered[:most]
     )
 
 
 def collectives(merged: Merged, most: int) -> Table:
     """Return the time spent waiting in synchronizing collectives."""
-    return Table(
-        ["collective", "ranks", "size", "time", "waiting at least", "at most", "last rank", "calls per rank"],
-        [
-            [
-                collective.routine,
-                str(collective.communicator_size),
-                size_range(collective.size_class),
-                units.quantity(collective.time_s, "s"),
-                _part(collective.waiting_least_s, collective.time_s),
-                _part(collective.waiting_most_s, collective.time_s),
-                f"rank {collective.last_rank}",
-                str(collective.calls),
-            ]
-            for collective in merged.collectives[:most]
-        ],
+    return Table.of(
+        {
+            "collective": collective.routine,
+            "ranks": str(collective.communicator_size),
+            "size": size_range(collective.size_class),
+            "time": units.quantity(collective.time_s, "s"),
+            "waiting at least": _part(collective.waiting_least_s, collective.time_s),
+            "at most": _part(collective.waiting_most_s, collective.time_s),
+            "last rank": f"rank {collective.last_rank}",
+            "calls per rank": str(collective.calls),
+        }
+        for collective in merged.collectives[:most]
     )
 
 
 def waits(merged: Merged, most: int) -> Table:
     """Return the time in wait calls by the routine that created the request."""
-    return Table(
-        ["request of", "call site", "size", "requests", "time", "per request"],
-        [
-            [
-                waits.operation,
-                merged.sites[waits.site].frames[0]
-                if waits.site is not None and merged.sites[waits.site].frames
-                else "",
-                size_range(waits.size_class),
-                str(waits.requests),
-                units.quantity(waits.time_s, "s"),
-                units.quantity(waits.time_s / max(waits.requests, 1), "s"),
-            ]
-            for waits in merged.waits[:most]
-        ],
+    return Table.of(
+        {
+            "request of": waits.operation,
+            "call site": merged.sites[waits.site].frames[0]
+            if waits.site is not None and merged.sites[waits.site].frames
+            else "",
+            "size": size_range(waits.size_class),
+            "requests": str(waits.requests),
+            "time": units.quantity(waits.time_s, "s"),
+            "per request": units.quantity(waits.time_s / max(waits.requests, 1), "s"),
+        }
+        for waits in merged.waits[:most]
     )
 
 
@@ -244,37 +235,31 @@ def seconds(value: float) -> str:
 
 def regions(merged: Merged) -> Table:
     """Return the regions that the program marked."""
-    return Table(
-        ["region", "ranks", "entries", "time", "in MPI", "longest"],
-        [
-            [
-                region.label if region.number else OUTSIDE,
-                str(region.processes),
-                str(region.entries),
-                units.quantity(region.time_s, "s"),
-                _part(region.mpi_s, region.time_s),
-                f"{units.quantity(region.most_s, 's')} (rank {region.most_rank})",
-            ]
-            for region in merged.regions
-        ],
+    return Table.of(
+        {
+            "region": region.label if region.number else OUTSIDE,
+            "ranks": str(region.processes),
+            "entries": str(region.entries),
+            "time": units.quantity(region.time_s, "s"),
+            "in MPI": _part(region.mpi_s, region.time_s),
+            "longest": f"{units.quantity(region.most_s, 's')} (rank {region.most_rank})",
+        }
+        for region in merged.regions
     )
 
 
 def unfinished(merged: Merged, most: int) -> Table:
     """Return the ranks that did not reach the end of MPI_Finalize."""
-    return Table(
-        ["rank", "host", "end", "last heartbeat", "inside", "resident"],
-        [
-            [
-                str(process.rank),
-                process.host,
-                process.state if process.abort_code is None else f"{process.state}, code {process.abort_code}",
-                units.quantity(process.wall_s, "s"),
-                process.in_routine or "computation",
-                units.quantity(process.usage.resident_bytes if process.usage else None, "B"),
-            ]
-            for process in merged.unfinished[:most]
-        ],
+    return Table.of(
+        {
+            "rank": str(process.rank),
+            "host": process.host,
+            "end": process.state if process.abort_code is None else f"{process.state}, code {process.abort_code}",
+            "last heartbeat": units.quantity(process.wall_s, "s"),
+            "inside": process.in_routine or "computation",
+            "resident": units.quantity(process.usage.resident_bytes if process.usage else None, "B"),
+        }
+        for process in merged.unfinished[:most]
     )
 
 

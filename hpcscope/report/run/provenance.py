@@ -77,19 +77,16 @@ def _lab(lab: EmulatedCluster | None) -> list[FactGroup]:
         *([("Storage", lab.storage)] if lab.storage else []),
         *((f"Relayed: {relayed_link.link}", _lateness(relayed_link)) for relayed_link in lab.relayed),
     ]
-    table = Table(
-        ["link", "declared", "measured", "deviation", "largest, messages included", "processors in use"],
-        [
-            [
-                emulated_link.link,
-                units.quantity(emulated_link.declared_bytes_per_s, "B/s"),
-                units.quantity(emulated_link.measured_bytes_per_s, "B/s"),
-                units.change(emulated_link.deviation),
-                f"{units.change(emulated_link.worst[1])} ({emulated_link.worst[0]})",
-                units.percent(emulated_link.processor_share),
-            ]
-            for emulated_link in lab.links
-        ],
+    table = Table.of(
+        {
+            "link": emulated_link.link,
+            "declared": units.quantity(emulated_link.declared_bytes_per_s, "B/s"),
+            "measured": units.quantity(emulated_link.measured_bytes_per_s, "B/s"),
+            "deviation": units.change(emulated_link.deviation),
+            "largest, messages included": f"{units.change(emulated_link.worst[1])} ({emulated_link.worst[0]})",
+            "processors in use": units.percent(emulated_link.processor_share),
+        }
+        for emulated_link in lab.links
     )
     measured = table if lab.links else None
     if measured is None:
@@ -271,7 +268,7 @@ def _settings(launches: Sequence[LaunchRecord]) -> list[FactGroup]:
     if not names:
         return []
     values = {name: dict.fromkeys(str(launch.settings.get(name, "–")) for launch in launches) for name in names}
-    table = Table(["setting", "value"], [[name, ", ".join(values[name])] for name in names])
+    table = Table.of({"setting": name, "value": ", ".join(values[name])} for name in names)
     return [FactGroup("Settings reported by the library", [], table, counted="settings")]
 
 
@@ -279,32 +276,20 @@ def _launches(samples: Samples) -> list[FactGroup]:
     if not samples.launches:
         return []
     ends = {(end.launch, end.attempt): end for end in samples.ends}
-    table = Table(
-        [
-            "launch",
-            "ranks",
-            "transport",
-            "placement",
-            "processors",
-            "started",
-            "duration",
-            "clock error at the end",
-        ],
-        [
-            [
-                f"{record.launch}" + (f", attempt {record.attempt}" if record.attempt > 1 else ""),
-                str(record.ranks),
-                record.transport + ("" if record.origin == "measured" else f" ({record.origin})"),
-                str(record.placement),
-                _where(record),
-                moment(record.started_unix_s),
-                units.quantity(end.duration_s, "s")
-                if (end := ends.get((record.launch, record.attempt)))
-                else "did not end",
-                units.quantity(end.clock_error_s, "s") if end else "–",
-            ]
-            for record in samples.launches
-        ],
+    table = Table.of(
+        {
+            "launch": f"{record.launch}" + (f", attempt {record.attempt}" if record.attempt > 1 else ""),
+            "ranks": str(record.ranks),
+            "transport": record.transport + ("" if record.origin == "measured" else f" ({record.origin})"),
+            "placement": str(record.placement),
+            "processors": _where(record),
+            "started": moment(record.started_unix_s),
+            "duration": units.quantity(end.duration_s, "s")
+            if (end := ends.get((record.launch, record.attempt)))
+            else "did not end",
+            "clock error at the end": units.quantity(end.clock_error_s, "s") if end else "–",
+        }
+        for record in samples.launches
     )
     return [FactGroup(f"Launches ({samples.launches[0].library})", [], table)]
 

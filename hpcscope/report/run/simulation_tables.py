@@ -44,36 +44,39 @@ def errors(record: Simulation) -> Table:
     """Return the error of each benchmark and of all benchmarks; without rows if nothing was measured."""
     whole = record.error_of()
     names = list(dict.fromkeys(row.benchmark for row in record.validation)) if whole else []
-    rows = [
-        [
-            f"{name}{' (input)' if name in record.inputs else ''}",
-            *_error_words(record.error_of(name)),
-            _formula_words(record, name),
-        ]
-        for name in names
+    lines = [
+        (f"{name}{' (input)' if name in record.inputs else ''}", record.error_of(name), name) for name in names
     ]
     if whole:
         others = "all except inputs of the platform" if set(names) & set(record.inputs) else "all"
-        rows.append([others, *_error_words(whole), _formula_words(record, None)])
-    return _without_empty(
-        Table(["benchmark", "cases", "most ranks", "median error", "lowest", "highest", "formulas"], rows)
-    )
+        lines.append((others, whole, None))
+    return Table.of(
+        {
+            "benchmark": words,
+            "cases": str(error.cases) if error else "",
+            "most ranks": str(error.most_ranks) if error else "",
+            "median error": units.percent(error.median.value) if error else "",
+            "lowest": units.change(error.smallest) if error else "",
+            "highest": units.change(error.largest) if error else "",
+            "formulas": _formula_words(record, benchmark),
+        }
+        for words, error, benchmark in lines
+    ).without_empty()
 
 
 def cases(record: Simulation) -> Table:
     """Return each case that was both measured and simulated."""
-    rows = [
-        [
-            row.label,
-            in_unit(row.measured, row.unit),
-            units.quantity(row.simulated, row.unit),
-            units.change(row.error),
-            units.quantity(row.formula.value, row.unit) if row.formula else "",
-            _formula_error(row),
-        ]
+    return Table.of(
+        {
+            "case": row.label,
+            "measured": in_unit(row.measured, row.unit),
+            "simulated": units.quantity(row.simulated, row.unit),
+            "error": units.change(row.error),
+            "by formula": units.quantity(row.formula.value, row.unit) if row.formula else "",
+            "formula's error": _formula_error(row),
+        }
         for row in record.validation
-    ]
-    return _without_empty(Table(["case", "measured", "simulated", "error", "by formula", "formula's error"], rows))
+    ).without_empty()
 
 
 def gains(record: Simulation, found: Mapping[str, list[float]]) -> Table:
@@ -81,19 +84,18 @@ def gains(record: Simulation, found: Mapping[str, list[float]]) -> Table:
     lines = [(name, values, record.error_of(name)) for name, values in found.items()]
     if len(lines) > 1:
         lines.append(("all", [gain for values in found.values() for gain in values], record.error_of()))
-    rows = [
-        [
-            name,
-            str(len(values)),
-            units.change(median(values)),
-            *([units.change(min(values)), units.change(max(values))] if len(values) > 1 else ["", ""]),
-            _priced(record.cost, median(values)),
-            _median(error),
-        ]
+    return Table.of(
+        {
+            "benchmark": name,
+            "cases": str(len(values)),
+            "median gain": units.change(median(values)),
+            "least": units.change(min(values)) if len(values) > 1 else "",
+            "most": units.change(max(values)) if len(values) > 1 else "",
+            "cost per percent": _priced(record.cost, median(values)),
+            "error where measured": _median(error),
+        }
         for name, values, error in lines
-    ]
-    columns = ["benchmark", "cases", "median gain", "least", "most", "cost per percent", "error where measured"]
-    return _without_empty(Table(columns, rows))
+    ).without_empty()
 
 
 def offers(record: Simulation) -> Table:
@@ -102,19 +104,19 @@ def offers(record: Simulation) -> Table:
     def price(offer_gain: OfferGain) -> float:
         return cost_of_a_percent(offer_gain.cost, offer_gain.median) or float("inf")
 
-    rows = [
-        [
-            offer.name,
-            " ".join(offer.changes),
-            units.digits(offer.cost),
-            str(offer.figures),
-            *(units.change(gain) if gain is not None else "" for gain in (offer.median, offer.least, offer.most)),
-            _priced(offer.cost, offer.median or 0.0),
-        ]
+    return Table.of(
+        {
+            "offer": offer.name,
+            "changes": " ".join(offer.changes),
+            "cost": units.digits(offer.cost),
+            "values": str(offer.figures),
+            "median gain": units.change(offer.median) if offer.median is not None else "",
+            "least": units.change(offer.least) if offer.least is not None else "",
+            "most": units.change(offer.most) if offer.most is not None else "",
+            "cost per percent": _priced(offer.cost, offer.median or 0.0),
+        }
         for offer in sorted(record.offers, key=price)
-    ]
-    columns = ["offer", "changes", "cost", "values", "median gain", "least", "most", "cost per percent"]
-    return Table(columns, rows)
+    )
 
 
 def new(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Summary]) -> New | None:
@@ -143,7 +145,7 @@ def new(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Su
     ]
     return New(
         f"Simulated with {' '.join(record.changes)}" if record.changes else "Simulated, not measured",
-        _without_empty(Table([*columns, "by formula", "formula's error", "beyond"], rows)),
+        Table([*columns, "by formula", "formula's error", "beyond"], rows).without_empty(),
         [f"{letter}  beyond the validation: {reason}" for reason, letter in marks.items()],
     )
 
@@ -160,24 +162,6 @@ def programs(record: Simulation) -> Table:
 def has_formulas(record: Simulation) -> bool:
     """Return whether a closed formula covers any case."""
     return bool(record.formulas) or any(row.formula for row in record.validation)
-
-
-def _without_empty(table: Table) -> Table:
-    """Return a table without its empty columns."""
-    kept = [number for number, _ in enumerate(table.columns) if any(row[number] for row in table.rows)]
-    return Table([table.columns[n] for n in kept], [[row[n] for n in kept] for row in table.rows])
-
-
-def _error_words(error: ErrorOf | None) -> list[str]:
-    if error is None:
-        return [""] * 5
-    return [
-        str(error.cases),
-        str(error.most_ranks),
-        units.percent(error.median.value),
-        units.change(error.smallest),
-        units.change(error.largest),
-    ]
 
 
 def _formula_words(record: Simulation, benchmark: str | None) -> str:

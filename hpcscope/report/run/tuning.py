@@ -67,14 +67,12 @@ def _figure(tuning: Tuning) -> Figure | None:
 
 
 def _trace(one: Round, tries: list[Try], slot: int) -> Plot:
-    points = [(trial, trial.measured_s) for trial in tries if trial.measured_s is not None]
-    return estimates(
-        [trial.predicted_s for trial, _ in points],
-        [measured for _, measured in points],
-        STAGES[one.stage],
-        slot=slot,
-        text=[", ".join(_row(one, trial)[1:6]) for trial, _ in points],
+    points = (
+        (trial.predicted_s, trial.measured_s, ", ".join(_row(one, trial)[1:6]))
+        for trial in tries
+        if trial.measured_s is not None
     )
+    return estimates(points, STAGES[one.stage], slot)
 
 
 def _row(one: Round, trial: Try) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hpcscope.findings.results import Run
 from hpcscope.models.scaling.applications import Application, ApplicationPoint
-from hpcscope.report.figure import Figure, Plot, estimates, log_axis, ranks_axis, scatter
+from hpcscope.report.figure import Figure, Plot, estimates, log_axis, modeled, ranks_axis
 from hpcscope.report.run.applications import law, times
 from hpcscope.report.run.figures.grouping import chosen_words
 from hpcscope.statistics.estimate import Estimate, in_unit
@@ -49,17 +49,12 @@ def _shown(application: Application, metric: str) -> list[tuple[ApplicationPoint
 
 
 def _points(name: str, points: list[tuple[ApplicationPoint, Estimate]]) -> Plot:
-    return estimates(
-        [point.ranks for point, _ in points],
-        [bounds for _, bounds in points],
-        name,
-        slot=SLOTS[name],
-        mode="markers" if name == "compute" else "lines+markers",
-        text=[f"{name}, {point.ranks} ranks: {in_unit(bounds, 's')}" for point, bounds in points],
+    drawn = (
+        (point.ranks, bounds, f"{name}, {point.ranks} ranks: {in_unit(bounds, 's')}") for point, bounds in points
     )
+    return estimates(drawn, name, SLOTS[name], joined=name != "compute")
 
 
 def _law(a0_s: Estimate, counts: list[int]) -> Plot:
     ends = [float(counts[0]), float(counts[-1])]
-    times = [a0_s.value / n for n in ends]
-    return scatter(ends, times, "a0 / p", role="fit", slot=SLOTS["compute"], mode="lines")
+    return modeled(ends, [a0_s.value / n for n in ends], SLOTS["compute"], "a0 / p")

@@ -18,6 +18,7 @@ from hpcscope.report.figure import (
     Plot,
     band,
     extent,
+    modeled,
     origins,
     place,
     scatter,
@@ -190,7 +191,7 @@ def _fitted(fit: Fit, xs: Sequence[float], slot: int) -> Plot:
             y.append(None)
         x.append(place(point.x, xs))
         y.append(point.fitted if point.fitted > 0 else None)
-    return scatter(x, y, f"fit: {model(fit.model)}", role="fit", slot=slot, mode="lines")
+    return modeled(x, y, slot, f"fit: {model(fit.model)}")
 
 
 def chosen_fits(fits: Iterable[Fit], case: Summary, over: str, swept: str) -> Iterator[Fit]:

@@ -62,14 +62,12 @@ def equal(values: Sequence[float], name: str = "predicted = measured") -> Plot:
 
 
 def _trace(prediction: Prediction, slot: int, catalog: Catalog) -> Plot:
-    shown = [point for point in prediction.points if point.role == "validated" and point.measured_total_s]
-    return estimates(
-        [point.measured_total_s.value for point in shown if point.measured_total_s],
-        [point.total_s for point in shown],
-        _name(prediction, catalog),
-        slot=slot,
-        text=map(_hover, shown),
+    points = (
+        (point.measured_total_s.value, point.total_s, _hover(point))
+        for point in prediction.points
+        if point.role == "validated" and point.measured_total_s
     )
+    return estimates(points, _name(prediction, catalog), slot)
 
 
 def _hover(point: PredictedPoint) -> str:

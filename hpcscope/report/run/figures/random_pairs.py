@@ -82,13 +82,13 @@ def _between(sample: RandomPairs, attribute: Attribute, key: str) -> Figure:
             "xaxis": places(attribute.groups),
             "yaxis": places(attribute.groups, down=True, scaleanchor="x"),
         },
-        table=Table(
-            [
-                attribute.name,
-                f"and {attribute.name}",
-                f"time relative to all pairs ({len(slowest)} longest of {len(known)})",
-            ],
-            [[first, second, units.change(value - 1)] for value, first, second in slowest],
+        table=Table.of(
+            {
+                attribute.name: first,
+                f"and {attribute.name}": second,
+                f"time relative to all pairs ({len(slowest)} longest of {len(known)})": units.change(value - 1),
+            }
+            for value, first, second in slowest
         ),
         origins=[sample.origin],
         wide=True,

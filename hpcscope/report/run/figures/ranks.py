@@ -10,9 +10,9 @@ from hpcscope.report.figure import (
     estimates,
     extent,
     log_axis,
+    modeled,
     origins,
     ranks_axis,
-    scatter,
     series_name,
     shown,
     table,
@@ -60,8 +60,9 @@ def _figure(run: Run, group: list[Summary], key: str, apart: list[str]) -> Figur
         fits_of_line = chosen_fits(run.models.fits, line[0], "ranks", "")
         fit = next((candidate for candidate in fits_of_line if candidate.metric == first.metric), None)
         fits += [fit] if fit else []
-        traces.append(_points(line, slot, name, joined=fit is None))
-        traces += [_fitted(fit, slot)] if fit else []
+        points = ((case.ranks, case.estimate, f"{name}, {case.ranks} ranks: {shown(case)}") for case in line)
+        traces.append(estimates(points, name, slot, joined=fit is None))
+        traces += [modeled([at.x for at in fit.points], [at.fitted for at in fit.points], slot)] if fit else []
     counts = [int(value) for value in values(group, "ranks")]
     margin = 0.06 * (counts[-1] - counts[0])
     models = ", ".join(sorted({f"{equation(fit)} ({fit.source})" for fit in fits}))
@@ -84,24 +85,3 @@ def _varied(group: list[Summary]) -> list[Summary]:
     """Keep the series with at least two rank counts."""
     lines = series(group, series_factors(group, "ranks"))
     return [case for line in lines if len({summary.ranks for summary in line}) > 1 for case in line]
-
-
-def _points(line: list[Summary], slot: int, name: str, joined: bool) -> Plot:
-    return estimates(
-        [case.ranks for case in line],
-        [case.estimate for case in line],
-        name,
-        slot=slot,
-        mode="lines+markers" if joined else "markers",
-        text=[f"{name}, {case.ranks} ranks: {shown(case)}" for case in line],
-    )
-
-
-def _fitted(fit: Fit, slot: int) -> Plot:
-    return scatter(
-        [point.x for point in fit.points],
-        [point.fitted for point in fit.points],
-        role="fit",
-        slot=slot,
-        mode="lines",
-    )

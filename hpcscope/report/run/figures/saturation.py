@@ -8,7 +8,7 @@ import numpy as np
 from hpcscope import units
 from hpcscope.findings.results import Run
 from hpcscope.models.scaling.saturation import Saturation
-from hpcscope.report.figure import Figure, Plot, Table, estimates, log_axis, ranks_axis, scatter
+from hpcscope.report.figure import Figure, Plot, Table, estimates, log_axis, modeled, ranks_axis
 from hpcscope.report.run.figures.grouping import MOST_SERIES, chosen_words
 from hpcscope.statistics.estimate import in_unit
 
@@ -42,19 +42,18 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
 
 def _traces(run: Run, saturation: Saturation, slot: int) -> Iterator[Plot]:
     points = saturation.points
+    rates = [(point.ranks, point.bytes_per_s) for point in points]
     yield estimates(
-        [point.ranks for point in points],
-        [point.bytes_per_s for point in points],
+        ((ranks, rate, f"{ranks} ranks: {units.quantity(rate.value, 'B/s')}") for ranks, rate in rates),
         chosen_words(saturation.subject, run.benchmarks, ("ranks",)) or "measured",
-        slot=slot,
-        mode="markers" if saturation.alone_bytes_per_s else "lines+markers",
-        text=[f"{point.ranks} ranks: {units.quantity(point.bytes_per_s.value, 'B/s')}" for point in points],
+        slot,
+        joined=saturation.alone_bytes_per_s is None,
     )
     if saturation.alone_bytes_per_s and saturation.saturated_bytes_per_s:
         shared = 1 / saturation.saturated_bytes_per_s.value
         own = max(1 / saturation.alone_bytes_per_s.value - shared, 0.0)
         counts = np.linspace(points[0].ranks, points[-1].ranks, 60).tolist()
-        yield scatter(counts, [n / (own + n * shared) for n in counts], role="fit", slot=slot, mode="lines")
+        yield modeled(counts, [n / (own + n * shared) for n in counts], slot)
 
 
 def _row(saturation: Saturation) -> list[str]:

@@ -9,7 +9,7 @@ from hpcscope.findings.results import Run
 from hpcscope.models.scaling.amdahl import Amdahl
 from hpcscope.models.scaling.speedup import Speedup, SpeedupPoint
 from hpcscope.plan.case import transport_words
-from hpcscope.report.figure import DotPlot, Figure, Mark, Panel, Plot, Table, estimates, ranks_axis, scatter
+from hpcscope.report.figure import DotPlot, Figure, Mark, Panel, Plot, Table, estimates, modeled, ranks_axis
 from hpcscope.report.run.figures.grouping import MOST_SERIES, chosen_words, spread
 from hpcscope.report.run.figures.predictions import equal
 from hpcscope.report.run.prediction_table import grid_words
@@ -153,20 +153,13 @@ def _of_size(speedup: Speedup) -> list[str]:
 
 
 def _points(one: Speedup, slot: int) -> Plot:
-    shown = [(point, point.speedup) for point in one.points if point.speedup is not None]
-    return estimates(
-        [point.ranks for point, _ in shown],
-        [speedup for _, speedup in shown],
-        _name(one),
-        slot=slot,
-        mode="markers" if one.amdahl else "lines+markers",
-        text=[f"{_name(one)}, {point.ranks} ranks: {in_unit(speedup)}" for point, speedup in shown],
+    name = f"size {one.size}" if one.size else "measured"
+    points = (
+        (point.ranks, point.speedup, f"{name}, {point.ranks} ranks: {in_unit(point.speedup)}")
+        for point in one.points
+        if point.speedup is not None
     )
-
-
-def _name(speedup: Speedup) -> str:
-    """Return the name of a series: its size, or `measured` without one."""
-    return f"size {speedup.size}" if speedup.size else "measured"
+    return estimates(points, name, slot, joined=one.amdahl is None)
 
 
 def _law(speedup: Speedup, law: Amdahl, slot: int) -> Plot:
@@ -174,4 +167,4 @@ def _law(speedup: Speedup, law: Amdahl, slot: int) -> Plot:
     serial, parallel, each = law.serial_s.value, law.parallel_s.value, law.per_process_s.value
     sequential_s = speedup.points[0].time_s.value
     speedups = [sequential_s / (serial + parallel / n + each * (n - 1)) for n in counts]
-    return scatter(counts, speedups, role="fit", slot=slot, mode="lines")
+    return modeled(counts, speedups, slot)
