@@ -20,7 +20,6 @@ from hpcscope.report import node as node_pages
 from hpcscope.report.frame import page
 from hpcscope.report.terminal.health import few_peers, verdict_sentence
 from hpcscope.rundirectory import write_text
-from hpcscope.version import VERSION
 
 TONES = {BAD: "error", SILENT: "error", SUSPECT: "warning", UNSEEN: "information", HEALTHY: "information"}
 FULL_AT, STRONGEST = 0.5, 32
@@ -49,15 +48,6 @@ class Cell:
     """Percentage of red in the color."""
 
 
-@dataclass(frozen=True)
-class NodeLine:
-    """One node."""
-
-    node: NodeVerdict
-    tone: str
-    cells: list[Cell | None]
-
-
 def write(
     record: HealthFile, health: Health, past: Mapping[str, NodePast], target: Path, asked: Sequence[str] = ()
 ) -> Path:
@@ -78,7 +68,7 @@ def render(record: HealthFile, health: Health, past: Mapping[str, NodePast], ask
     shown = [*map(known.__getitem__, first), *(node for node in health.nodes if node.host not in first)][
         :MOST_ROWS
     ]
-    rows = [NodeLine(node, TONES[node.verdict], _cells(health, node, columns)) for node in shown]
+    rows = [(node, _cells(health, node, columns)) for node in shown]
     own = node_pages.pages(record, health, past, shown[: MOST_PAGES + len(first)])
     return page(
         "health.html",
@@ -101,8 +91,6 @@ def render(record: HealthFile, health: Health, past: Mapping[str, NodePast], ask
         usual={fact.fact: fact.usual for fact in health.differences if fact.usual is not None},
         remarks=[*health.remarks, *filter(None, [few_peers(health)])],
         sights=health.sights,
-        share=units.share,
-        version=VERSION,
     )
 
 

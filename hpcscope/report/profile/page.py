@@ -23,7 +23,6 @@ from hpcscope.report.profile.timeline import CallTimeline, timeline
 from hpcscope.report.run.rows import CaseRow, packed
 from hpcscope.report.wording import moment
 from hpcscope.rundirectory import RunDirectory, write_text
-from hpcscope.version import VERSION
 
 _WORDS = ("routine", "place", "region", "least and most")
 COLUMNS = [
@@ -99,7 +98,6 @@ def render(contents: ProfileContents) -> str:
         figures=plots(figure for section in sections for figure in section.figures),
         calls=as_json(calls.data) if calls else "",
         facts=_facts(contents),
-        version=VERSION,
         folder=contents.folder.name,
     )
 

@@ -165,10 +165,9 @@ def measured(run: Run) -> str:
         files = sentence([file.name for file in run.record.imported.files])
         return f"{number} imported from {files}."
     if run.record.mix:
-        rounds = max((summary.launches for summary in run.statistics), default=0)
         return (
             f"On {moment(run.record.started_unix_s)} the jobs of the mix {run.record.mix} ran alone and side"
-            f" by side in {units.count(rounds, 'round')} on {machine_name(run.machine)}."
+            f" by side in {units.count(launches, 'round')} on {machine_name(run.machine)}."
         )
     return (
         f"On {moment(run.record.started_unix_s)} the {run.record.module} module {verb} {number} in up to "

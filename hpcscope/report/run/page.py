@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,6 @@ from hpcscope.report.run.introduction import library, machine_name
 from hpcscope.report.run.parameters import ListedFit, outcomes
 from hpcscope.report.run.provenance import provenance
 from hpcscope.report.run.rows import CaseRow, by_case, headings, packed, rows
-from hpcscope.report.run.simulation import SimulationSection
 from hpcscope.rundirectory import Skipped, write_text
 from hpcscope.statistics.summary import Summary
 
@@ -101,39 +101,6 @@ class Modeled:
     residuals: list[Figure | DotPlot]
 
 
-@dataclass(frozen=True)
-class DrawnFigures:
-    """Everything that the report draws, by its position."""
-
-    simulated: SimulationSection | None
-    first: list[Figure | DotPlot]
-    speedups: list[Figure | DotPlot]
-    more_speedups: list[Figure | DotPlot]
-    """Folded: curves beyond the first few, or with too few rank counts."""
-    collectives: list[Figure | DotPlot]
-    roofline: list[Figure | DotPlot]
-    levels: list[LevelSection]
-    strip: list[Figure | DotPlot]
-    distributions: list[Figure | DotPlot]
-    models: list[Modeled]
-
-    @property
-    def all(self) -> list[Figure | DotPlot]:
-        """Every figure, in reading order."""
-        return [
-            *(self.simulated.figures if self.simulated else ()),
-            *self.first,
-            *self.speedups,
-            *self.more_speedups,
-            *self.collectives,
-            *self.roofline,
-            *(figure for level in self.levels for section in level.sections for figure in section.figures),
-            *self.strip,
-            *self.distributions,
-            *(figure for modeled in self.models for figure in modeled.residuals),
-        ]
-
-
 def write(run: Run, output: Path | None = None) -> Path:
     """Write the report of a run and return its path, by default `report.html` in the run directory.
 
@@ -146,37 +113,44 @@ def write(run: Run, output: Path | None = None) -> Path:
 
 def render(run: Run) -> str:
     """Return the report of a run as HTML."""
-    drawn = _drawn(run)
     tuned = tuning.chosen(run.directory, run.models) or storage_tuning.chosen(run.directory)
-    trials = [tuned.figure] if tuned and tuned.figure else []
+    simulated = simulation.section(run)
+    of_pairs = [figure for name in run.benchmarks.names for figure in _of_pairs(run, name)]
+    first = filled(list(messages.figures(run)) or of_pairs)
+    all_speedups = list(_speedups(run))
+    curved = [figure for figure in all_speedups if _counts(figure) >= _CURVE][:_SPEEDUPS]
+    sections = {
+        "first": first,
+        "speedups": filled([*speedup.compared(run), *curved]),
+        # Folded: curves beyond the first few, or with too few rank counts.
+        "more_speedups": filled([figure for figure in all_speedups if figure not in curved]),
+        "collectives": filled(list(collectives.figures(run))),
+        "roofline": filled(list(roofline.figures(run))),
+    }
+    levels = _levels(run, {figure.key for figure in first})
+    after = {"strip": filled(list(course.figures(run))), "distributions": filled(list(distributions.figures(run)))}
+    models = _modeled(run)
+    drawn = [
+        *([tuned.figure] if tuned and tuned.figure else ()),
+        *(simulated.figures if simulated else ()),
+        *chain.from_iterable(sections.values()),
+        *(figure for level in levels for section in level.sections for figure in section.figures),
+        *chain.from_iterable(after.values()),
+        *(figure for modeled in models for figure in modeled.residuals),
+    ]
     return page(
         "report.html",
         **_head(run),
-        **vars(drawn),
+        **sections,
+        **after,
+        levels=levels,
+        models=models,
+        simulated=simulated,
+        tuned=tuned,
         of_ladder=ladders,
         simulation=simulation_tables,
-        tuned=tuned,
         changed=run.course.changes > 0,
-        figures=plots([*trials, *drawn.all]),
-    )
-
-
-def _drawn(run: Run) -> DrawnFigures:
-    of_pairs = [figure for name in run.benchmarks.names for figure in _of_pairs(run, name)]
-    first = filled(list(messages.figures(run)) or of_pairs)
-    speedups = list(_speedups(run))
-    curved = [figure for figure in speedups if _counts(figure) >= _CURVE][:_SPEEDUPS]
-    return DrawnFigures(
-        simulated=simulation.section(run),
-        first=first,
-        speedups=filled([*speedup.compared(run), *curved]),
-        more_speedups=filled([figure for figure in speedups if figure not in curved]),
-        collectives=filled(list(collectives.figures(run))),
-        roofline=filled(list(roofline.figures(run))),
-        levels=_levels(run, {figure.key for figure in first}),
-        strip=filled(list(course.figures(run))),
-        distributions=filled(list(distributions.figures(run))),
-        models=_modeled(run),
+        figures=plots(drawn),
     )
 
 
