@@ -11,7 +11,7 @@ from hpcscope.findings.finding import about
 from hpcscope.findings.results import Run
 from hpcscope.machine.machine import Host, Machine
 from hpcscope.models.ladder.rung import Ladder, LadderRung
-from hpcscope.report.run import storage_tuning, tuning
+from hpcscope.report.run import tuning
 from hpcscope.report.run.ladders import QUANTITIES, best_rungs
 from hpcscope.report.wording import moment, sentence
 
@@ -33,7 +33,7 @@ def verdict(run: Run) -> str:
     Only the first ladder of each quantity counts, which the terminal shows: the path that programs use by default.
     Without ladders, return the gravest finding, if any; for a tuning, return its choice.
     """
-    if tuned := tuning.chosen(run.directory, run.models) or storage_tuning.chosen(run.directory):
+    if tuned := tuning.chosen(run.directory, run.models):
         return f"Chosen: {tuned.title}."
     first = {ladder.quantity: ladder for ladder in reversed(run.models.ladders)}
     steps = [step for ladder in run.models.ladders if first[ladder.quantity] is ladder for step in _steps(ladder)]

@@ -23,7 +23,6 @@ from hpcscope.report.run import (
     readers,
     simulation,
     simulation_tables,
-    storage_tuning,
     tuning,
 )
 from hpcscope.report.run.figures import (
@@ -113,7 +112,7 @@ def write(run: Run, output: Path | None = None) -> Path:
 
 def render(run: Run) -> str:
     """Return the report of a run as HTML."""
-    tuned = tuning.chosen(run.directory, run.models) or storage_tuning.chosen(run.directory)
+    tuned = tuning.chosen(run.directory, run.models)
     simulated = simulation.section(run)
     of_pairs = [figure for name in run.benchmarks.names for figure in _of_pairs(run, name)]
     first = filled(list(messages.figures(run)) or of_pairs)

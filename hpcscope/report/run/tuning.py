@@ -1,4 +1,4 @@
-"""The record of a tuning in the report of its run: the chosen settings, predicted and measured times."""
+"""The record of a tuning in the report of its run: the choice, and predicted and measured values of all trials."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from hpcscope import units
 from hpcscope.models.computation.linpack_rates import LinpackRates
 from hpcscope.models.models import Models
-from hpcscope.report.figure import DotPlot, Figure, Plot, Table, estimates, log_axis
+from hpcscope.report.figure import DotPlot, Figure, Mark, Panel, Plot, Table, estimates, log_axis
 from hpcscope.report.run.figures.predictions import equal
 from hpcscope.rundirectory import RunDirectory, read_json
 from hpcscope.statistics.estimate import in_percent, in_unit
 from hpcscope.tune.record import FILE, Round, Try, Tuning
+from hpcscope.tune.storage.record import FILE as STORAGE_FILE
+from hpcscope.tune.storage.record import StorageTuning, Trial
 
 STAGES = {
     "screen": "the best predictions",
@@ -28,22 +30,36 @@ class Chosen:
     words: list[str]
     """Sentences without a full stop."""
     figure: Figure | DotPlot | None
-    """Predicted and measured times; None if nothing was measured."""
+    """Predicted and measured values; None if nothing was measured."""
 
 
 def chosen(directory: RunDirectory, models: Models) -> Chosen | None:
     """Return the conclusion of the tuning in this directory; None if there is no tuning or no conclusion yet."""
-    if not (directory.path / FILE).is_file():
-        return None
-    tuning = read_json(directory.path / FILE, Tuning)
+    linpack, storage = directory.path / FILE, directory.path / STORAGE_FILE
+    found = _of_linpack(read_json(linpack, Tuning), models) if linpack.is_file() else None
+    return found or (_of_storage(read_json(storage, StorageTuning)) if storage.is_file() else None)
+
+
+def _of_linpack(tuning: Tuning, models: Models) -> Chosen | None:
     if tuning.conclusion is None:
         return None
     words = [*tuning.conclusion.words, *(figures(models.linpack) if models.linpack else [])]
     title = f"{tuning.conclusion.chosen.label}, n = {tuning.conclusion.n}"
-    return Chosen(title, [word[:1].upper() + word[1:] for word in words], _figure(tuning))
+    return Chosen(title, _capitalized(words), _times(tuning))
 
 
-def _figure(tuning: Tuning) -> Figure | None:
+def _of_storage(tuning: StorageTuning) -> Chosen | None:
+    if tuning.conclusion is None:
+        return None
+    words = [in_unit(tuning.conclusion.bytes_per_s, "B/s"), *tuning.conclusion.words]
+    return Chosen(tuning.conclusion.chosen.label, _capitalized(words), _bandwidths(tuning.trials))
+
+
+def _capitalized(words: list[str]) -> list[str]:
+    return [word[:1].upper() + word[1:] for word in words]
+
+
+def _times(tuning: Tuning) -> Figure | None:
     rounds = [(turn, [trial for trial in turn.tries if trial.measured_s is not None]) for turn in tuning.rounds]
     measured = [(one, tries) for one, tries in rounds if tries]
     tried = [trial for _, tries in measured for trial in tries]
@@ -76,16 +92,42 @@ def _trace(one: Round, tries: list[Try], slot: int) -> Plot:
 
 
 def _row(one: Round, trial: Try) -> list[str]:
-    measured = trial.measured_s
     return [
         STAGES[one.stage],
         trial.candidate.label,
         str(trial.n),
         units.quantity(trial.predicted_s, "s"),
-        in_unit(measured, "s"),
+        in_unit(trial.measured_s, "s"),
         signed(trial.error),
         trial.verdict,
     ]
+
+
+def _bandwidths(trials: list[Trial]) -> DotPlot:
+    measured = [(trial, rate) for trial in trials if (rate := trial.measured_bytes_per_s) is not None]
+    ordered = sorted(measured, key=lambda each: -each[1].value)
+    most = max(rate.high or rate.value for _, rate in measured)
+    marks = [
+        Mark.of(trial.candidate.label, units.quantity(rate.value, "B/s"), rate.bounds, most)
+        for trial, rate in ordered
+    ]
+    return DotPlot(
+        key="tuning-storage",
+        title="Bandwidth of each way",
+        caption="All ranks together, with 95 % CIs.",
+        panels=[Panel("", marks)],
+        table=Table.of(
+            {
+                "way": trial.candidate.label,
+                "predicted": units.quantity(trial.predicted_bytes_per_s, "B/s"),
+                "measured [95 %]": in_unit(rate, "B/s"),
+                "error": signed(trial.error),
+                "verdict": trial.verdict,
+            }
+            for trial, rate in ordered
+        ),
+        origins=["measured"],
+    )
 
 
 def figures(rates: LinpackRates) -> Iterator[str]:
