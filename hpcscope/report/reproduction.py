@@ -13,10 +13,6 @@ NUMBERS = ("predicted", "ours", "limit")
 """The columns that hold numbers."""
 
 
-def _held(row: ComparedValue) -> str:
-    return "in direction" if row.direction_only and row.holds == "yes" else row.holds
-
-
 def number(value: float | None, unit: str) -> str:
     """Return a value with its unit, or a dash if it is missing."""
     if unit == "B" and value is not None:
@@ -27,6 +23,7 @@ def number(value: float | None, unit: str) -> str:
 def cells(row: ComparedValue) -> list[str]:
     """Return a row of a table of statements, with the columns of `HEADS`."""
     origin = f" ({row.origin})" if row.measured and row.origin != "measured" else ""
+    held = "in direction" if row.direction_only and row.holds == "yes" else row.holds
     return [
         row.where,
         row.row,
@@ -35,7 +32,7 @@ def cells(row: ComparedValue) -> list[str]:
         number(row.measured, row.unit) + origin,
         number(row.limit, row.unit) if row.limit is not None else "",
         row.relation,
-        _held(row) or ("–" if row.relation else ""),
+        held or ("–" if row.relation else ""),
         row.remark,
     ]
 

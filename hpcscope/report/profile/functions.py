@@ -89,17 +89,12 @@ def by_process(merged: Merged) -> Iterator[Figure]:
     found = merged.functions
     if found is None:
         return
-    kinds = (
-        (
-            "computation",
-            "Sampled computation by function and rank",
-            [function.compute_by_rank for function in found.functions],
-        ),
-        ("mpi", "Time in MPI by function and rank", [function.mpi_by_rank for function in found.functions]),
-    )
-    for key, title, values in kinds:
-        chosen = sorted(zip(found.functions, values, strict=True), key=lambda pair: -sum(pair[1]))
-        chosen = [(function, times) for function, times in chosen if any(times)][:MOST_FUNCTIONS]
+    for key, title, name in (
+        ("computation", "Sampled computation by function and rank", "compute_by_rank"),
+        ("mpi", "Time in MPI by function and rank", "mpi_by_rank"),
+    ):
+        timed = [(function, getattr(function, name)) for function in found.functions]
+        chosen = sorted((pair for pair in timed if any(pair[1])), key=lambda pair: -sum(pair[1]))[:MOST_FUNCTIONS]
         if chosen:
             yield _by_process(found, key, title, chosen)
 

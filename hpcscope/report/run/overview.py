@@ -3,6 +3,7 @@
 The rungs of benchmarks decide which are shown: the library's messages, the limits of a node, arithmetic.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -114,8 +115,7 @@ def _messages(run: Run, pattern: Pattern, unit: str) -> list[Summary]:
 def _latency(run: Run) -> Summary | None:
     """Return the time of the shortest non-empty message."""
     cases = _messages(run, "ping_pong", "s")
-    sizes = {id(case): run.benchmarks.size(case.benchmark, case.parameters) or 0 for case in cases}
-    return min(cases, key=lambda summary: (sizes[id(summary)] == 0, sizes[id(summary)]), default=None)
+    return min(cases, key=lambda case: run.measurements.size(case) or math.inf, default=None)
 
 
 def _bandwidth(run: Run) -> Summary | None:
@@ -126,7 +126,7 @@ def _bandwidth(run: Run) -> Summary | None:
     cases = [*_messages(run, "stream", "B/s"), *_messages(run, "ping_pong", "B/s")]
     ladder = next(iter(main_ladders(run, "bandwidth_bytes_per_s")), None)
     rungs = {rung.name for rung in ladder.rungs if rung.layer == "mpi"} if ladder else set()
-    longest = sorted(cases, key=lambda case: -(run.benchmarks.size(case.benchmark, case.parameters) or 0))
+    longest = sorted(cases, key=lambda case: -run.measurements.size(case))
     return next((case for case in longest if case.label in rungs), next(iter(longest), None))
 
 

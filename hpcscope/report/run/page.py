@@ -236,20 +236,16 @@ def _levels(run: Run, elsewhere: Collection[str]) -> list[LevelSection]:
         {summary.benchmark for summary in run.statistics}, key=lambda name: (_pairs_first(run, name), name)
     )
     levels = sorted({level(name) for name in names}, key=level_rank)
+    found = run.models.applications
     return [
         LevelSection(
             one,
             wording.LAYERS.get(one, one),
             [_section(run, name, elsewhere) for name in names if level(name) == one],
-            _characterisation(run) if one == "application" else None,
+            applications.characterisation(found, run.benchmarks) if found and one == "application" else None,
         )
         for one in levels
     ]
-
-
-def _characterisation(run: Run) -> Table | None:
-    found = run.models.applications
-    return applications.characterisation(found, run.benchmarks) if found else None
 
 
 def _speedups(run: Run) -> Iterator[Figure]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from hpcscope import units
@@ -11,7 +11,7 @@ from hpcscope.health.facts import Difference
 from hpcscope.health.links import sentence
 from hpcscope.health.records import HealthFile
 from hpcscope.health.slow_nodes import FEWEST
-from hpcscope.health.verdict import HEALTHY, ORDER, SILENT, Health, NodeVerdict, Sight
+from hpcscope.health.verdict import HEALTHY, ORDER, SILENT, Health, NodeVerdict
 from hpcscope.names import host_ranges, several
 from hpcscope.visible import visible
 
@@ -131,11 +131,13 @@ def _difference(difference: Difference) -> Iterator[str]:
 
 
 def _sights(record: HealthFile, health: Health) -> Iterator[str]:
-    compared = [sight for sight in health.sights if sight.screening.visible is not None]
+    compared = [(sight, share) for sight in health.sights if (share := sight.screening.visible) is not None]
     yield ""
     if compared:
         yield "A slow node is noticed with 99 % probability if it is slower by:"
-        yield from (f"  {text}" for text in _visible(compared))
+        yield from (
+            f"  {units.share(share):>6}  {sight.label}, {len(sight.hosts)} nodes" for sight, share in compared
+        )
     if said := few_peers(health):
         yield said
     if said := sentence(record):
@@ -144,13 +146,6 @@ def _sights(record: HealthFile, health: Health) -> Iterator[str]:
     emulated = ", emulated" if record.origin == "emulated" else ""
     visits = f"{len(record.visits):,} measurements" if len(record.visits) != 1 else "1 measurement"
     yield f"{visits}, {busy:,.0f} s of node time{emulated}."
-
-
-def _visible(sights: Sequence[Sight]) -> Iterator[str]:
-    for sight in sights:
-        smallest = sight.screening.visible
-        assert smallest is not None
-        yield f"{units.share(smallest):>6}  {sight.label}, {len(sight.hosts)} nodes"
 
 
 def _cut(text: str) -> str:

@@ -62,7 +62,10 @@ def _part(group: list[Summary], catalog: Catalog, verbose: bool) -> Iterator[Ren
     )
     if same := common_words(group, catalog):
         yield Text("  " + same, style="dim")
-    means = {"best": _best, "mean": lambda case: _shown(case.mean, case)}
+    means = {
+        "best": lambda case: _shown(case.minimum if case.better == "lower" else case.maximum, case),
+        "mean": lambda case: _shown(case.mean, case),
+    }
     counts = {"n": lambda case: str(case.n), "launches": lambda case: str(case.launches)}
     choices = [means | counts] if any(case.mean is not None for case in group) else []
     yield _AsThereIsRoom([_table(group, catalog, verbose, columns) for columns in (*choices, counts, {}, None)])
@@ -81,10 +84,6 @@ class _AsThereIsRoom:
             each for each, need in zip(self.tables, widths, strict=True) if need.maximum <= options.max_width
         )
         yield next(fitting, self.tables[-1])
-
-
-def _best(case: Summary) -> str:
-    return _shown(case.minimum if case.better == "lower" else case.maximum, case)
 
 
 def _shown(value: float | None, case: Summary) -> str:

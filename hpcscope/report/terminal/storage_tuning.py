@@ -5,6 +5,7 @@ from rich.text import Text
 
 from hpcscope import units
 from hpcscope.comparison.table import CaseTable
+from hpcscope.report.run.tuning import signed
 from hpcscope.statistics.estimate import in_percent, in_unit
 from hpcscope.tune.storage.record import StorageTuning, Trial
 
@@ -36,11 +37,10 @@ def _rate(trial: Trial) -> float:
 
 
 def _row(trial: Trial) -> list[str]:
-    measured, share = trial.measured_bytes_per_s, trial.of_fastest
     return [
-        in_unit(measured, "B/s"),
-        in_percent(share),
-        units.quantity(trial.predicted_bytes_per_s, "B/s") if trial.predicted_bytes_per_s else "–",
-        "–" if trial.error is None else units.change(trial.error),
+        in_unit(trial.measured_bytes_per_s, "B/s"),
+        in_percent(trial.of_fastest),
+        units.quantity(trial.predicted_bytes_per_s or None, "B/s"),
+        signed(trial.error),
         f"{trial.candidate.label}: {trial.verdict}",
     ]

@@ -36,20 +36,25 @@ def _figure(matrix: PairMatrix, key: str) -> Figure:
     names = _short(matrix.names)
     number = len(names)
     ticks = _ticks(matrix, names)
+    written = [[units.quantity(value, "s") if value else "" for value in row] for row in matrix.time_s]
+    hover = [
+        [text and f"{name} and {other}: {text}" for other, text in zip(names, row, strict=True)]
+        for name, row in zip(names, written, strict=True)
+    ]
     return Figure(
         key=key,
         title=f"One-way latency (RTT/2) of {units.size(matrix.message_bytes)} between every two ranks, "
         + ("one pair at a time" if matrix.load == "isolated" else "all pairs of a round at once")
         + ("" if matrix.transport == "default" else f", {transport_words(matrix.transport)}"),
         caption=_caption(matrix),
-        traces=[cells(matrix.time_s, _hover(matrix, names), _written(matrix))],
+        traces=[cells(matrix.time_s, hover, written if number <= _WRITTEN else None)],
         layout={
             "height": min(_HIGHEST, max(_LOWEST, 110 + _SIDE * number)),
             "xaxis": places(names, **ticks),
             "yaxis": places(names, down=True, scaleanchor="x", **ticks),
             "shapes": list(_outlines(matrix)),
         },
-        table=_table(matrix),
+        table=_table(matrix, written),
         origins=[matrix.origin],
         wide=number > _HALF,
     )
@@ -113,28 +118,9 @@ def _caption(matrix: PairMatrix) -> str:
     return " ".join(words)
 
 
-def _hover(matrix: PairMatrix, names: Sequence[str]) -> list[list[str]]:
-    return [
-        [
-            f"{names[row]} and {names[column]}: {units.quantity(value, 's')}" if value else ""
-            for column, value in enumerate(line)
-        ]
-        for row, line in enumerate(matrix.time_s)
-    ]
-
-
-def _written(matrix: PairMatrix) -> list[list[str]] | None:
-    if len(matrix.names) > _WRITTEN:
-        return None
-    return [[units.quantity(value, "s") if value else "" for value in row] for row in matrix.time_s]
-
-
-def _table(matrix: PairMatrix) -> Table:
+def _table(matrix: PairMatrix, written: Sequence[Sequence[str]]) -> Table:
     if len(matrix.names) <= _NAMED:
-        rows = [
-            [name, *(units.quantity(value, "s") if value else "" for value in row)]
-            for name, row in zip(matrix.names, matrix.time_s, strict=True)
-        ]
+        rows = [[name, *row] for name, row in zip(matrix.names, written, strict=True)]
         return Table(["", *matrix.names], rows)
     pairs = [
         (value, matrix.names[column], matrix.names[row])

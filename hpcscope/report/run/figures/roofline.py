@@ -119,7 +119,7 @@ def _memory(run: Run, of: Roof) -> Summary | None:
     """Return the rate for the largest arrays; smaller arrays may be in a cache."""
     return max(
         _limits(run, of, of.memory, "B/s"),
-        key=lambda case: (run.benchmarks.size(case.benchmark, case.parameters) or 0, case.median or 0.0),
+        key=lambda case: (run.measurements.size(case), case.median or 0.0),
         default=None,
     )
 
