@@ -164,7 +164,7 @@ def estimates(points: Iterable[tuple[float, Estimate, str]], name: str, slot: in
     )
 
 
-def modeled(x: Iterable[float], y: Iterable[float | None], slot: int, name: str = "") -> Plot:
+def modeled(x: Iterable[float | None], y: Iterable[float | None], slot: int, name: str = "") -> Plot:
     """Return the line of a model that was fitted to the points of a series."""
     return scatter(x, y, name, role="fit", slot=slot, mode="lines")
 

@@ -44,7 +44,7 @@ def errors(record: Simulation) -> Table:
     """Return the error of each benchmark and of all benchmarks; without rows if nothing was measured."""
     whole = record.error_of()
     names = list(dict.fromkeys(row.benchmark for row in record.validation)) if whole else []
-    lines = [
+    lines: list[tuple[str, ErrorOf | None, str | None]] = [
         (f"{name}{' (input)' if name in record.inputs else ''}", record.error_of(name), name) for name in names
     ]
     if whole:

@@ -77,7 +77,6 @@ const drawing = (() => {
   }
 
   const classes = (role, slot) => `${role} s${(slot ?? 0) % 11}`;
-  const all = (list) => list.flatMap((each) => (Array.isArray(each) ? all(each) : [each]));
 
   // Draws a figure into an element; returns what its pointer may ask about.
   function draw(place, figure, options) {
@@ -277,7 +276,7 @@ const drawing = (() => {
     const { xaxis, yaxis, zaxis } = figure.layout.scene;
     const [width, height] = [options.width, figure.layout.height ?? 460];
     const span = (values) => [Math.min(...values), Math.max(...values)];
-    const known = (values) => all(values).filter((value) => value !== null);
+    const known = (values) => values.flat(Infinity).filter((value) => value !== null);
     const ranges = [span(surface.x), span(surface.y), span([...known(surface.z), ...known(points.z)])];
     const unit = (value, [low, high]) => (value - low) / (high - low || 1) - 0.5;
     const turn = (place.turn ??= { around: 0.6, up: 0.5 });

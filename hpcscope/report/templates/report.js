@@ -183,21 +183,22 @@ function made(name, content = [], kind = "") {
   }, { rootMargin: "-20% 0px -75% 0px" });
   document.querySelectorAll("section").forEach((section) => here.observe(section));
 
-  // Rows of a comparison that have all words; groups with such rows open.
+  // Rows of a comparison, or of a site's table, that have all words; groups with such rows open.
   const filter = document.getElementById("filter");
-  filter?.addEventListener("input", () => {
+  globalThis.applyFilter = () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let left = 0;
-    document.querySelectorAll(".verdict-group").forEach((group) => {
-      const shown = [...group.querySelectorAll("tbody tr")].filter((row) => {
-        row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
-        return !row.hidden;
-      });
-      left += shown.length;
-      if (words.length) group.open = shown.length > 0;
-    });
-    document.getElementById("filtered").textContent = words.length ? `${left} ${left === 1 ? "case" : "cases"}` : "";
-  });
+    const rows = [...document.querySelectorAll(".verdict-group tbody tr, .filtered tbody tr")];
+    for (const row of rows) {
+      const text = row.dataset.words ?? row.textContent.toLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+    }
+    const left = rows.filter((row) => !row.hidden).length;
+    const groups = document.querySelectorAll(".verdict-group");
+    if (words.length) groups.forEach((group) => { group.open = group.querySelector("tbody tr:not([hidden])") !== null; });
+    const of = groups.length ? (left === 1 ? "case" : "cases") : `of ${rows.length}`;
+    document.getElementById("filtered").textContent = words.length ? `${left} ${of}` : "";
+  };
+  filter?.addEventListener("input", applyFilter);
 
   // The table of all figures: searched by words, sorted by a column, a page at a time.
   const PAGE = 100;

@@ -36,25 +36,7 @@ const site = (() => {
     return element;
   }
 
-  // Rows of the filtered table are shown if they have all words.
-  function filter() {
-    const apply = () => {
-      const words = at("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-      const rows = [...document.querySelectorAll(".filtered tbody tr")];
-      let shown = 0;
-      for (const one of rows) {
-        const text = one.dataset.words ?? one.textContent.toLowerCase();
-        one.hidden = !words.every((word) => text.includes(word));
-        shown += !one.hidden;
-      }
-      at("filtered").textContent = words.length ? `${shown} of ${rows.length}` : "";
-    };
-    at("filter").addEventListener("input", apply);
-    apply();
-    return apply;
-  }
-
-  self.index = self.machine = () => { filter(); done(); };
+  self.index = self.machine = () => { applyFilter(); done(); };
 
   function options(select, cases, chosen) {
     const group = new Map();
@@ -140,7 +122,6 @@ const site = (() => {
   const MOST_COMPARED = 12;
   self.runs = async (pieces) => {
     const chosen = new Set();
-    const apply = filter();
     let next = 0;
     const update = () => {
       at("compare").disabled = chosen.size < 2 || chosen.size > MOST_COMPARED;
@@ -163,7 +144,7 @@ const site = (() => {
         ], [id, name, cluster, date(began), module, mpi, ...tags, note].join(" "));
       }));
       at("more").hidden = next >= pieces;
-      apply();
+      applyFilter();
       done();
     };
     at("more").addEventListener("click", more);
@@ -192,7 +173,7 @@ const site = (() => {
   self.compare = async (pieces) => {
     const ids = location.hash.slice(1).split(",").filter((id) => /^[0-9a-f]{16}$/.test(id)).slice(0, MOST_COMPARED);
     addEventListener("hashchange", () => location.reload());
-    if (!ids.length) { filter(); done(); return; }
+    if (!ids.length) { applyFilter(); done(); return; }
     at("none").hidden = true;
     const known = await described(ids, pieces);
     const cases = new Map((await self.load("cases")).map((one) => [one[0], one]));
@@ -217,7 +198,7 @@ const site = (() => {
       const cells = ids.map((_, run) => compared(runs[run], runs[0], run > 0, better));
       return row([cell(made("span", `${label}: ${metric}`), "prose case"), ...cells], `${benchmark} ${label} ${metric}`);
     }));
-    filter();
+    applyFilter();
     done();
   };
 
