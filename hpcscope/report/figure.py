@@ -293,19 +293,20 @@ def table(
     return Table(columns, rows)
 
 
+def logarithmic(title: str, ticks: Sequence[float], texts: Sequence[str], low: float, high: float) -> Plot:
+    """Return a logarithmic axis from its ticks with their texts, and the decimal logarithms of its ends."""
+    names = {"tickvals": ticks, "ticktext": texts}
+    return {"title": {"text": title}, "type": "log", **names, "range": [low, high]}
+
+
 def log_axis(title: str, values: Iterable[float], unit: str, margin: float = 1.05) -> Plot:
     """Return a logarithmic axis whose ticks carry engineering units."""
     positive = [value for value in values if value > 0]
     low, high = (min(positive), max(positive)) if positive else (1.0, 10.0)
     ticks = log_ticks(low, high, unit)
+    texts = [tick(value, unit) for value in ticks]
     margin *= (high / low) ** 0.04
-    return {
-        "title": {"text": title},
-        "type": "log",
-        "tickvals": [number(value) for value in ticks],
-        "ticktext": [tick(value, unit) for value in ticks],
-        "range": [math.log10(low / margin), math.log10(high * margin)],
-    }
+    return logarithmic(title, [*map(number, ticks)], texts, math.log10(low / margin), math.log10(high * margin))
 
 
 def size_axis(title: str, values: Iterable[float]) -> Plot:
@@ -321,13 +322,7 @@ def size_axis(title: str, values: Iterable[float]) -> Plot:
     if chosen and chosen[0] == 0:
         left = place(0.0, positive)
         places, texts = [left, *places], ["0 B", *texts]
-    return {
-        "title": {"text": title},
-        "type": "log",
-        "tickvals": places,
-        "ticktext": texts,
-        "range": [math.log10(left) - 0.15, math.log10(high) + 0.15],
-    }
+    return logarithmic(title, places, texts, math.log10(left) - 0.15, math.log10(high) + 0.15)
 
 
 def swept_axis(variable: str, title: str, values: Iterable[float]) -> Plot:
@@ -344,13 +339,8 @@ def count_axis(title: str, values: Iterable[float]) -> Plot:
     """Return a logarithmic axis of numbers other than bytes, such as matrix orders, and their ticks."""
     chosen = sorted({value for value in values if value > 0}) or [1.0]
     ticks = _apart(chosen)
-    return {
-        "title": {"text": title},
-        "type": "log",
-        "tickvals": ticks,
-        "ticktext": [f"{value:g}" for value in ticks],
-        "range": [math.log10(chosen[0]) - 0.1, math.log10(chosen[-1]) + 0.1],
-    }
+    texts = [f"{value:g}" for value in ticks]
+    return logarithmic(title, ticks, texts, math.log10(chosen[0]) - 0.1, math.log10(chosen[-1]) + 0.1)
 
 
 def ranks_axis(counts: Sequence[int], **further: Any) -> Plot:

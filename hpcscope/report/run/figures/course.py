@@ -8,7 +8,7 @@ from statistics import median
 from hpcscope import units
 from hpcscope.findings.results import Run
 from hpcscope.plan.case import Batch
-from hpcscope.report.figure import Figure, Plot, Table, scatter, upright
+from hpcscope.report.figure import Figure, Plot, Table, logarithmic, scatter, upright
 from hpcscope.samples.samples import Samples
 from hpcscope.statistics.course import MEASURES, Course, Measure, seconds_of
 
@@ -112,13 +112,8 @@ def _trace(name: str, points: Sequence[Point], slot: int, highest: float) -> Plo
 def _axis(factors: Sequence[float], highest: float) -> Plot:
     low, high = max(min([*factors, 0.8]), LOWEST), min(max([*factors, 1.25]), highest)
     ticks = [tick for tick in TICKS if low / 1.1 <= tick <= high * 1.1]
-    return {
-        "title": {"text": "time / typical time"},
-        "type": "log",
-        "tickvals": ticks,
-        "ticktext": [f"{tick:g}" for tick in ticks],
-        "range": [math.log10(low / 1.1), math.log10(high * 1.1)],
-    }
+    texts = [f"{tick:g}" for tick in ticks]
+    return logarithmic("time / typical time", ticks, texts, math.log10(low / 1.1), math.log10(high * 1.1))
 
 
 def _table(course: Course, begin: float) -> Table:

@@ -1,7 +1,7 @@
 """Times, and rates of files, by size and number of ranks: heat maps, and 3-D surfaces of times."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from hpcscope import units
 from hpcscope.findings.results import Run
@@ -145,24 +145,16 @@ def _surface(
         "layout": {
             "height": 460,
             "scene": {
-                "xaxis": {
-                    "title": {"text": by},
-                    "tickvals": [number(x) for x in across[::stride]],
-                    "ticktext": list(ticks[::stride]),
-                },
-                "yaxis": {
-                    "title": {"text": "ranks"},
-                    "tickvals": [number(y) for y in depth],
-                    "ticktext": [str(count) for count in counts],
-                },
-                "zaxis": {
-                    "title": {"text": "time"},
-                    "tickvals": [number(math.log10(value)) for value in upward],
-                    "ticktext": [tick(value, "s") for value in upward],
-                },
+                "xaxis": _axis(by, across[::stride], ticks[::stride]),
+                "yaxis": _axis("ranks", depth, [str(count) for count in counts]),
+                "zaxis": _axis("time", map(math.log10, upward), [tick(value, "s") for value in upward]),
             },
         },
     }
+
+
+def _axis(title: str, places: Iterable[float], texts: Sequence[str]) -> Plot:
+    return {"title": {"text": title}, "tickvals": [*map(number, places)], "ticktext": list(texts)}
 
 
 def _log10(value: float | None) -> float | None:
