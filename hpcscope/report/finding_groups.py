@@ -1,31 +1,24 @@
-"""Findings grouped by kind, as reports list them."""
+"""Findings grouped by kind, as reports and the terminal list them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from hpcscope.findings.finding import Finding
+from hpcscope.grouping import grouped
 
 _SHOWN = 3
 """Number of findings of one kind and severity that are shown; the others are folded."""
 
 
-@dataclass(frozen=True)
-class FindingGroup:
-    """Findings of one kind and severity, worst first: some shown, the others folded."""
-
-    code: str
-    shown: list[Finding]
-    others: list[Finding]
-
-
-def grouped(findings: Sequence[Finding]) -> list[FindingGroup]:
+def by_kind(findings: Sequence[Finding]) -> list[list[Finding]]:
     """Group findings by severity and kind, in the order of the worst finding of each group."""
-    found: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings:
-        found.setdefault((finding.severity, finding.code), []).append(finding)
+    return list(grouped(findings, lambda finding: (finding.severity, finding.code)).values())
+
+
+def folded(findings: Sequence[Finding]) -> list[tuple[list[Finding], list[Finding]]]:
+    """Return the findings of each group that are shown, and those that are folded; errors are never folded."""
     return [
-        FindingGroup(code, alike, [])
-        if severity == "error" or len(alike) <= _SHOWN + 1
-        else FindingGroup(code, alike[:_SHOWN], alike[_SHOWN:])
-        for (severity, code), alike in found.items()
+        (alike, [])
+        if alike[0].severity == "error" or len(alike) <= _SHOWN + 1
+        else (alike[:_SHOWN], alike[_SHOWN:])
+        for alike in by_kind(findings)
     ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hpcscope import units
+from hpcscope.grouping import grouped
 from hpcscope.plan.case import transport_words
 from hpcscope.programs.campaign.analysis import Analysis
 from hpcscope.programs.campaign.clusters import Clusters
@@ -553,9 +554,7 @@ def _estimate(spread: Spread) -> Estimate:
 
 def _charts(laws: Sequence[Law], head: Head) -> Iterator[Figure]:
     """Yield a figure for each factor and each combination of the other factors."""
-    groups: dict[tuple[str, str], list[Law]] = {}
-    for law in laws:
-        groups.setdefault((law.variable, law.held.key), []).append(law)
+    groups = grouped(laws, lambda law: (law.variable, law.held.key))
     for number, group in enumerate(groups.values()):
         points = [(law, point) for law in group for point in law.points]
         times = [bound for _, point in points for bound in point.measured_s.bounds]

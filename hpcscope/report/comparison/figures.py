@@ -1,12 +1,12 @@
 """The ratio B / A by size, one figure per benchmark: medians with interval bands, surfaces over rank counts."""
 
 import math
-from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from statistics import median
 
 from hpcscope import units
 from hpcscope.comparison.comparison import ComparedCase, Comparison
+from hpcscope.grouping import grouped
 from hpcscope.report.comparison.rows import groups
 from hpcscope.report.figure import Figure, Plot, Table, band, log_axis, place, scatter, swept_axis
 from hpcscope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, swept
@@ -16,13 +16,9 @@ from hpcscope.report.run.figures.surfaces import WRITTEN, layout
 
 def figures(comparison: Comparison) -> list[Figure]:
     """Return the figures of all benchmarks that were swept over a size, largest change first."""
-    cases: dict[str, list[ComparedCase]] = defaultdict(list)
-    for group in groups(comparison):
-        for row in group.rows:
-            if row.case.ratio:
-                cases[row.case.benchmark].append(row.case)
+    cases = [row.case for group in groups(comparison) for row in group.rows if row.case.ratio]
     found: list[Figure] = []
-    for alike in sorted(cases.values(), key=_change, reverse=True):
+    for alike in sorted(grouped(cases, lambda case: case.benchmark).values(), key=_change, reverse=True):
         curves = _figure(alike)
         found.extend([*([curves] if curves else []), *surfaces(alike)])
     return found
@@ -37,9 +33,8 @@ def _figure(cases: list[ComparedCase]) -> Figure | None:
     variable = swept(cases)
     if variable is None:
         return None
-    lines: dict[str, list[ComparedCase]] = defaultdict(list)
-    for case in sorted(cases, key=lambda compared_case: float(compared_case.parameters.get(variable, 0))):
-        lines[_name(case, variable)].append(case)
+    by_size = sorted(cases, key=lambda case: float(case.parameters.get(variable, 0)))
+    lines = grouped(by_size, lambda case: _name(case, variable))
     longest_first = sorted(lines.items(), key=lambda item: -len(item[1]))
     long = {name: line for name, line in longest_first if len(line) >= FEWEST_POINTS}
     drawn = dict(list(long.items())[:MOST_SERIES])
@@ -103,12 +98,13 @@ def surfaces(cases: Sequence[ComparedCase]) -> list[Figure]:
     variable = swept(cases)
     if variable is None:
         return []
-    variants: dict[Hashable, list[ComparedCase]] = defaultdict(list)
-    for case in cases:
-        if variable in case.parameters:
-            others = {name: value for name, value in case.parameters.items() if name != variable}
-            variants[case.metric, case.transport, tuple(sorted(others.items()))].append(case)
-    figures = [_surface(variant, variable, number) for number, variant in enumerate(variants.values())]
+
+    def variant(case: ComparedCase) -> Hashable:
+        others = {name: value for name, value in case.parameters.items() if name != variable}
+        return case.metric, case.transport, tuple(sorted(others.items()))
+
+    variants = grouped((case for case in cases if variable in case.parameters), variant)
+    figures = [_surface(alike, variable, number) for number, alike in enumerate(variants.values())]
     return [figure for figure in figures if figure is not None]
 
 

@@ -7,6 +7,7 @@ from statistics import median_high
 
 from hpcscope.comparison.comparison import ComparedCase, Comparison, Verdict
 from hpcscope.comparison.times import ComparedRow, rows
+from hpcscope.grouping import grouped
 from hpcscope.statistics.estimate import Estimate
 
 OPEN: tuple[Verdict, ...] = ("worse", "better", "states differ", "common change")
@@ -42,9 +43,7 @@ class AxisPlace:
 
 def groups(comparison: Comparison) -> list[VerdictGroup]:
     """Return the cases grouped by verdict in reading order, with one row for each time."""
-    alike: dict[Verdict, list[ComparedRow]] = {}
-    for row in rows(comparison.cases):
-        alike.setdefault(row.case.verdict, []).append(row)
+    alike = grouped(rows(comparison.cases), lambda row: row.case.verdict)
     return [VerdictGroup(verdict, group, _seen([row.case for row in group])) for verdict, group in alike.items()]
 
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from hpcscope import units
+from hpcscope.grouping import grouped
 from hpcscope.programs.profiles.records import Calls, Merged, ProfiledProcess
 from hpcscope.programs.profiles.routines import Kind, kind
 from hpcscope.programs.profiles.traffic import matrix
@@ -329,10 +330,7 @@ def time_kind(kind: Kind) -> str:
 
 def by_time(calls: Iterable[Calls], key: Callable[[Calls], Group]) -> list[tuple[Group, list[Calls]]]:
     """Group calls by their `key`, groups with the most time first."""
-    groups: dict[Group, list[Calls]] = defaultdict(list)
-    for call in calls:
-        groups[key(call)].append(call)
-    return sorted(groups.items(), key=lambda group: -time_s(group[1]))
+    return sorted(grouped(calls, key).items(), key=lambda group: -time_s(group[1]))
 
 
 def time_s(calls: Sequence[Calls]) -> float:

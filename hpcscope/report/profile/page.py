@@ -13,7 +13,7 @@ from hpcscope.programs.profiles.machine_comparison import MachineComparison
 from hpcscope.programs.profiles.records import Calls, Merged, TraceWindow
 from hpcscope.programs.profiles.sites import is_about_mpi
 from hpcscope.report.figure import DotPlot, Figure, Table, filled, number
-from hpcscope.report.finding_groups import grouped
+from hpcscope.report.finding_groups import folded
 from hpcscope.report.frame import as_json, environment, plots
 from hpcscope.report.profile import figures as drawn
 from hpcscope.report.profile import functions as by_function
@@ -89,8 +89,8 @@ def render(contents: ProfileContents) -> str:
         sentences=sentences(contents),
         alerts=alerts(contents),
         findings=contents.findings,
-        grave=grouped([finding for finding in contents.findings if finding.severity != "information"]),
-        rest=grouped([finding for finding in contents.findings if finding.severity == "information"]),
+        grave=folded([finding for finding in contents.findings if finding.severity != "information"]),
+        rest=folded([finding for finding in contents.findings if finding.severity == "information"]),
         sections=sections,
         columns=COLUMNS,
         rows=len(listed),

@@ -9,9 +9,10 @@ from typing import Any
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.findings.finding import about
 from hpcscope.findings.results import Run
+from hpcscope.grouping import grouped
 from hpcscope.report import validity, wording
 from hpcscope.report.figure import DotPlot, Figure, Table, filled, origins
-from hpcscope.report.finding_groups import grouped
+from hpcscope.report.finding_groups import folded
 from hpcscope.report.frame import as_json, page, plots
 from hpcscope.report.order import level, level_rank
 from hpcscope.report.run import (
@@ -180,8 +181,8 @@ def _head(run: Run) -> dict[str, Any]:
         "interval_notes": validity.footnotes(run.statistics.primary),
         "findings": cluster,
         "causes": causes,
-        "others": grouped([finding for finding in cluster if finding not in causes]),
-        "trust": grouped(about(run.findings, "measurement")),
+        "others": folded([finding for finding in cluster if finding not in causes]),
+        "trust": folded(about(run.findings, "measurement")),
         "trusts": about(run.findings, "measurement"),
         "definitions": {name: text for name, text in wording.MEANINGS.items() if name in used},
         "rejected": outcomes(rejected),
@@ -206,10 +207,10 @@ def _requests(run: Run) -> dict[str, str]:
 
 def _left_out(skipped: Sequence[Skipped]) -> list[tuple[str, str, str]]:
     """Return a row of benchmark, cases and reason for each benchmark and reason."""
-    rows: dict[tuple[str, str], list[str]] = {}
-    for case in skipped:
-        rows.setdefault((case.benchmark, case.reason), []).append(case.case or "all")
-    return [(benchmark, "; ".join(cases), reason) for (benchmark, reason), cases in rows.items()]
+    return [
+        (benchmark, "; ".join(one.case or "all" for one in alike), reason)
+        for (benchmark, reason), alike in grouped(skipped, lambda one: (one.benchmark, one.reason)).items()
+    ]
 
 
 def _modeled(run: Run) -> list[Modeled]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hpcscope import units
 from hpcscope.findings.results import Run
+from hpcscope.grouping import grouped
 from hpcscope.machine.machine import Blas, EmulatedCluster, Host, Machine, RelayedLink, Scalapack
 from hpcscope.report.figure import Table
 from hpcscope.report.wording import moment
@@ -111,9 +112,7 @@ def _seed(experiment: str) -> str:
 
 def _hosts(hosts: Sequence[Host]) -> list[FactGroup]:
     """Return the facts of all hosts, largest group first; hosts that differ only in their state share a group."""
-    kinds: dict[tuple[tuple[str, str], ...], list[Host]] = {}
-    for host in hosts:
-        kinds.setdefault(tuple(_facts(host)), []).append(host)
+    kinds = grouped(hosts, lambda host: tuple(_facts(host)))
     ordered = sorted(kinds.items(), key=lambda kind: -len(kind[1]))
     groups = [
         FactGroup(_named([host.name for host in alike]), [*facts, *_states(alike)])

@@ -6,7 +6,7 @@ from typing import Any
 
 from hpcscope import units
 from hpcscope.catalog.catalog import Catalog
-from hpcscope.plan.case import Key
+from hpcscope.grouping import grouped
 from hpcscope.report.figure import number, shown
 from hpcscope.report.order import case_key
 from hpcscope.report.wording import definition, figure_heading
@@ -66,10 +66,7 @@ def by_case(summaries: Iterable[Summary], catalog: Catalog) -> list[CaseRow]:
     The sort key of a row is its first metric, which is the time if there is one.
     """
     every = list(summaries)
-    cases: dict[Key, list[Summary]] = {}
-    for case in every:
-        if case.primary:
-            cases.setdefault(case.key, []).append(case)
+    cases = grouped((case for case in every if case.primary), lambda case: case.key)
     ordered = sorted(cases.values(), key=lambda alike: case_key(alike[0]))
     joined = [_joined(sorted(alike, key=lambda case: case.unit != "s"), catalog) for alike in ordered]
     return joined + rows([case for case in every if not case.primary], catalog)

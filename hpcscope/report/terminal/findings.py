@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from hpcscope.findings.finding import Finding, about
+from hpcscope.report.finding_groups import by_kind
 from hpcscope.report.wording import sentence
 from hpcscope.rundirectory import RunDirectory
 from hpcscope.units import count
@@ -45,11 +46,8 @@ def report_line(directory: RunDirectory) -> Text:
 
 def _listed(findings: list[Finding], left: int, width: int, with_advice: bool) -> Iterator[Text]:
     """Yield findings, one of each kind, until the lines are used up."""
-    kinds: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings:
-        kinds.setdefault((finding.severity, finding.code), []).append(finding)
     shown = 0
-    for alike in kinds.values():
+    for alike in by_kind(findings):
         lines = list(_finding(alike[0], len(alike) - 1, width, with_advice))
         if shown and len(lines) > left:
             yield Text(f"  and {count(len(findings) - shown, 'more finding')} in the report", style="dim")

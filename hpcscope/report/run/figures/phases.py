@@ -1,9 +1,9 @@
 """The phases of programs as stacked bars."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 from hpcscope.findings.results import Run
+from hpcscope.grouping import grouped
 from hpcscope.report.figure import Figure, origins, series_name, table
 from hpcscope.report.order import case_key
 from hpcscope.report.run.figures.grouping import series_factors
@@ -25,10 +25,7 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     names = sorted({case.metric for case in parts}, key=PHASES.index)
     if len(names) < 2:
         return
-    cases: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
-    for summary in sorted(parts, key=case_key):
-        cases[case_key(summary)].append(summary)
-    groups = list(cases.values())[:_MOST_CASES]
+    groups = list(grouped(sorted(parts, key=case_key), case_key).values())[:_MOST_CASES]
     factors = series_factors([group[0] for group in groups], None)
     labels = [series_name(group[0], factors, run.benchmarks, benchmark) for group in groups]
     yield Figure(

@@ -1,12 +1,12 @@
 """File bandwidth over the number of ranks that access files, with the fitted law."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 import numpy as np
 
 from hpcscope import units
 from hpcscope.findings.results import Run
+from hpcscope.grouping import grouped
 from hpcscope.models.scaling.saturation import Saturation
 from hpcscope.report.figure import Figure, Plot, Table, estimates, log_axis, modeled, ranks_axis
 from hpcscope.report.run.figures.grouping import MOST_SERIES, chosen_words
@@ -17,11 +17,8 @@ COLUMNS = ["case", "one rank", "saturated", "reaches 90 % on", "remarks"]
 
 def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield a benchmark's ways to access files, the ways with the most rank counts first."""
-    kinds: dict[str, list[Saturation]] = defaultdict(list)
-    for saturation in run.models.saturations:
-        if saturation.subject.benchmark == benchmark:
-            kinds[saturation.origin].append(saturation)
-    for origin, group in kinds.items():
+    mine = [saturation for saturation in run.models.saturations if saturation.subject.benchmark == benchmark]
+    for origin, group in grouped(mine, lambda saturation: saturation.origin).items():
         ordered = sorted(group, key=lambda saturation: -len(saturation.points))
         rates = [point.bytes_per_s.value for saturation in ordered for point in saturation.points]
         counts = sorted({point.ranks for saturation in ordered for point in saturation.points})
