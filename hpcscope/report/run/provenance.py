@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hpcscope import units
 from hpcscope.findings.results import Run
 from hpcscope.grouping import grouped
-from hpcscope.machine.machine import Blas, EmulatedCluster, Host, Machine, RelayedLink, Scalapack
+from hpcscope.machine.machine import Blas, EmulatedCluster, Host, NativeBuild, RelayedLink, Scalapack
 from hpcscope.report.figure import Table
 from hpcscope.report.wording import moment
 from hpcscope.samples.records import LaunchRecord
@@ -33,18 +33,17 @@ class FactGroup:
 
 def provenance(run: Run) -> list[FactGroup]:
     """Return every group of facts, in reading order."""
+    lab, build, launches = run.machine.lab, run.machine.build, run.raw_samples.launches
     return [
         _run(run),
-        *_lab(run.machine.lab),
+        *([_lab(lab)] if lab else []),
         *_hosts(run.machine.hosts),
-        *_build(run.machine),
+        *([_build(build)] if build else []),
         FactGroup(
             "Environment",
             sorted(run.machine.environment.items()) or [("", "no variable that controls MPI is set")],
         ),
-        *_clock(run.raw_samples.launches),
-        *_settings(run.raw_samples.launches),
-        *_launches(run.raw_samples),
+        *([_clock(launches), *_settings(launches), _launches(run.raw_samples)] if launches else []),
         *([FactGroup("Resolved experiment", [], text=run.experiment)] if run.experiment else []),
     ]
 
@@ -68,10 +67,8 @@ def _run(run: Run) -> FactGroup:
     )
 
 
-def _lab(lab: EmulatedCluster | None) -> list[FactGroup]:
+def _lab(lab: EmulatedCluster) -> FactGroup:
     """Return the fidelity of the emulated cluster: its measured links, and the delays of relays."""
-    if lab is None:
-        return []
     pairs = [
         ("Cluster", f"{lab.title} ({lab.name})"),
         ("Injected faults", "; ".join(lab.faults) or "nothing"),
@@ -89,10 +86,9 @@ def _lab(lab: EmulatedCluster | None) -> list[FactGroup]:
         }
         for emulated_link in lab.links
     )
-    measured = table if lab.links else None
-    if measured is None:
+    if not lab.links:
         pairs.append(("Links", "not measured (--no-check)"))
-    return [FactGroup("Emulated cluster", pairs, measured, counted="links, measured at start")]
+    return FactGroup("Emulated cluster", pairs, table if lab.links else None, counted="links, measured at start")
 
 
 def _lateness(relay: RelayedLink) -> str:
@@ -203,27 +199,22 @@ def _link(host: Host) -> list[str]:
     ]
 
 
-def _build(machine: Machine) -> list[FactGroup]:
-    build = machine.build
-    if build is None:
-        return []
-    return [
-        FactGroup(
-            "MPI library and compiler",
-            [
-                ("Library", f"{build.mpi.name} {build.mpi.version} ({build.mpi.origin})"),
-                ("Compiler wrapper", build.mpi.wrapper or "none"),
-                ("Launcher", build.mpi.launcher or "none"),
-                ("Linear algebra", _blas(build.blas)),
-                ("Distributed linear algebra", _scalapack(build.scalapack)),
-                ("Native program", build.source),
-                ("Compiler", build.compiler),
-                ("Flags", build.labelled_flags),
-                ("Fingerprint", build.fingerprint),
-                ("Built", moment(build.built_unix_s)),
-            ],
-        )
-    ]
+def _build(build: NativeBuild) -> FactGroup:
+    return FactGroup(
+        "MPI library and compiler",
+        [
+            ("Library", f"{build.mpi.name} {build.mpi.version} ({build.mpi.origin})"),
+            ("Compiler wrapper", build.mpi.wrapper or "none"),
+            ("Launcher", build.mpi.launcher or "none"),
+            ("Linear algebra", _blas(build.blas)),
+            ("Distributed linear algebra", _scalapack(build.scalapack)),
+            ("Native program", build.source),
+            ("Compiler", build.compiler),
+            ("Flags", build.labelled_flags),
+            ("Fingerprint", build.fingerprint),
+            ("Built", moment(build.built_unix_s)),
+        ],
+    )
 
 
 def _blas(blas: Blas | None) -> str:
@@ -237,9 +228,7 @@ def _scalapack(scalapack: Scalapack | None) -> str:
     return f"ScaLAPACK {scalapack.version} ({scalapack.origin}), {scalapack.library}" if scalapack else "none"
 
 
-def _clock(launches: Sequence[LaunchRecord]) -> list[FactGroup]:
-    if not launches:
-        return []
+def _clock(launches: Sequence[LaunchRecord]) -> FactGroup:
     worst = max(launches, key=lambda launch: launch.clock.resolution_s)
     clock = worst.clock
     overhead_s = max(launch.clock.overhead_s for launch in launches)
@@ -258,7 +247,7 @@ def _clock(launches: Sequence[LaunchRecord]) -> list[FactGroup]:
         lag_s, spread_s = max(start.lag_s for start in starts), max(start.spread_s for start in starts)
         pairs.append(("Delay of entry after agreed start", f"{units.quantity(lag_s, 's')}, not counted"))
         pairs.append(("First entry to last entry", units.quantity(spread_s, "s")))
-    return [FactGroup("Clock, worst values of all launches", pairs)]
+    return FactGroup("Clock, worst values of all launches", pairs)
 
 
 def _settings(launches: Sequence[LaunchRecord]) -> list[FactGroup]:
@@ -271,9 +260,7 @@ def _settings(launches: Sequence[LaunchRecord]) -> list[FactGroup]:
     return [FactGroup("Settings reported by the library", [], table, counted="settings")]
 
 
-def _launches(samples: Samples) -> list[FactGroup]:
-    if not samples.launches:
-        return []
+def _launches(samples: Samples) -> FactGroup:
     ends = {(end.launch, end.attempt): end for end in samples.ends}
     table = Table.of(
         {
@@ -290,7 +277,7 @@ def _launches(samples: Samples) -> list[FactGroup]:
         }
         for record in samples.launches
     )
-    return [FactGroup(f"Launches ({samples.launches[0].library})", [], table)]
+    return FactGroup(f"Launches ({samples.launches[0].library})", [], table)
 
 
 def _where(launch: LaunchRecord) -> str:

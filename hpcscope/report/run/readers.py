@@ -51,20 +51,12 @@ def views(run: Run) -> list[View]:
     if not chosen:
         return []
     scaled = [speedup for speedup in chosen if speedup.sequential_baseline]
-    one_process = "No program was measured on one rank and on several."
+    lacks = "" if scaled else "No program was measured on one rank and on several."
     return [
         View("For users", "time to solution", [_time(speedup, run) for speedup in chosen]),
+        View("For analysts", "speedup, scalability", [_scaling(speedup, run) for speedup in scaled], lacks),
         View(
-            "For analysts",
-            "speedup, scalability",
-            [_scaling(speedup, run) for speedup in scaled],
-            "" if scaled else one_process,
-        ),
-        View(
-            "For managers",
-            "efficiency and cost of a result",
-            [_cost(speedup, run) for speedup in scaled],
-            "" if scaled else one_process,
+            "For managers", "efficiency and cost of a result", [_cost(speedup, run) for speedup in scaled], lacks
         ),
     ]
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from hpcscope.catalog.benchmark import Value
 from hpcscope.catalog.catalog import Catalog
-from hpcscope.grouping import grouped
 from hpcscope.plan.case import Case, transport_words
 from hpcscope.report.figure import label
 from hpcscope.report.order import case_key, factors, value_key, varying
@@ -60,12 +59,11 @@ def series_factors(summaries: Sequence[Summary], variable: str | None) -> list[s
 
 def series(summaries: Sequence[Summary], names: Sequence[str]) -> list[list[Summary]]:
     """Group summaries by the factors `names` and their origin; each group is sorted."""
-
-    def key(summary: Summary) -> tuple[object, ...]:
+    groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
+    for summary in sorted(summaries, key=case_key):
         chosen = factors(summary)
-        return summary.origin, *(chosen.get(name) for name in names)
-
-    return list(grouped(sorted(summaries, key=case_key), key).values())
+        groups[(summary.origin, *(chosen.get(name) for name in names))].append(summary)
+    return list(groups.values())
 
 
 def chosen_words(case: Case, catalog: Catalog, without: Sequence[str] = ()) -> str:
