@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from hpcscope import units
 from hpcscope.programs.profiles.machine_comparison import MachineComparison
-from hpcscope.programs.profiles.records import FileLayer, FileUse, Merged, Spread
+from hpcscope.programs.profiles.records import FileLayer, FileUse, Merged
 from hpcscope.programs.profiles.regions import OUTSIDE
 from hpcscope.report.figure import Table
 from hpcscope.report.profile.figures import by_time, size_range, time_s, total
@@ -33,43 +33,37 @@ _SPREADS = {
 
 def spreads(merged: Merged, names: Sequence[str] | None = None) -> Table:
     """Return each quantity over the ranks: mean, extremes, raw and sanitized variation, imbalance."""
-    chosen = [(name, *_SPREADS[name]) for name in names or _SPREADS if name in merged.spreads]
-    return Table(
-        ["", "mean", "minimum", "maximum", "variation", "sanitized mean", "sanitized variation", "imbalance"],
-        [_spread(title, merged.spreads[name], unit) for name, title, unit in chosen],
+    chosen = [(merged.spreads[name], *_SPREADS[name]) for name in names or _SPREADS if name in merged.spreads]
+    return Table.of(
+        {
+            "": title,
+            "mean": units.quantity(spread.mean, unit),
+            "minimum": f"{units.quantity(spread.least, unit)} (rank {spread.least_rank})",
+            "maximum": f"{units.quantity(spread.most, unit)} (rank {spread.most_rank})",
+            "variation": units.share(spread.coefficient_of_variation),
+            "sanitized mean": units.quantity(spread.sanitized_mean, unit),
+            "sanitized variation": units.share(spread.sanitized_coefficient_of_variation),
+            "imbalance": units.share(spread.imbalance),
+        }
+        for spread, title, unit in chosen
     )
-
-
-def _spread(title: str, spread: Spread, unit: str) -> list[str]:
-    return [
-        title,
-        units.quantity(spread.mean, unit),
-        f"{units.quantity(spread.least, unit)} (rank {spread.least_rank})",
-        f"{units.quantity(spread.most, unit)} (rank {spread.most_rank})",
-        units.share(spread.coefficient_of_variation),
-        units.quantity(spread.sanitized_mean, unit),
-        units.share(spread.sanitized_coefficient_of_variation),
-        units.share(spread.imbalance),
-    ]
 
 
 def routines(merged: Merged, most: int) -> Table:
     """Return the routines with the most time."""
     whole_s = merged.calls_s
-    rows = []
-    for name, alike in by_time(merged.calls, lambda call: call.routine)[:most]:
-        spent_s, calls = time_s(alike), total(alike, "calls")
-        rows.append(
-            [
-                "beyond the table size" if name == "none" else name,
-                units.quantity(spent_s, "s"),
-                units.share(spent_s / whole_s),
-                str(calls),
-                units.quantity(spent_s / max(calls, 1), "s"),
-                units.quantity(total(alike, "bytes") / max(calls, 1), "B"),
-            ]
-        )
-    return Table(["routine", "time", "of MPI", "calls", "per call", "bytes per call"], rows)
+    ordered = by_time(merged.calls, lambda call: call.routine)[:most]
+    return Table.of(
+        {
+            "routine": "beyond the table size" if name == "none" else name,
+            "time": units.quantity(time_s(alike), "s"),
+            "of MPI": units.share(time_s(alike) / whole_s),
+            "calls": str(total(alike, "calls")),
+            "per call": units.quantity(time_s(alike) / max(total(alike, "calls"), 1), "s"),
+            "bytes per call": units.quantity(total(alike, "bytes") / max(total(alike, "calls"), 1), "B"),
+        }
+        for name, alike in ordered
+    )
 
 
 def sites(merged: Merged, most: int, frames: int | None = None) -> Table:
@@ -265,20 +259,16 @@ def unfinished(merged: Merged, most: int) -> Table:
 
 def late(merged: Merged, most: int) -> Table:
     """Return the late senders and receivers in the trace window."""
-    late_ranks = merged.late.ranks if merged.late else []
-    ordered = sorted(late_ranks, key=lambda late_rank: -(late_rank.late_sender_s + late_rank.late_receiver_s))
-    return Table(
-        ["rank", "waited", "others waited for its sends", "others waited for its receives"],
-        [
-            [
-                str(late_rank.rank),
-                *(
-                    units.quantity(value, "s")
-                    for value in (late_rank.waited_s, late_rank.late_sender_s, late_rank.late_receiver_s)
-                ),
-            ]
-            for late_rank in ordered[:most]
-        ],
+    ranks = merged.late.ranks if merged.late else []
+    ordered = sorted(ranks, key=lambda one: -(one.late_sender_s + one.late_receiver_s))
+    return Table.of(
+        {
+            "rank": str(one.rank),
+            "waited": units.quantity(one.waited_s, "s"),
+            "others waited for its sends": units.quantity(one.late_sender_s, "s"),
+            "others waited for its receives": units.quantity(one.late_receiver_s, "s"),
+        }
+        for one in ordered[:most]
     )
 
 
