@@ -16,7 +16,7 @@ import pkgutil
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import JsonValue
 
@@ -65,12 +65,19 @@ class PrintedFigure:
     """For an export of Scope: the part of `statistics.json` that it holds, with the same keys."""
 
 
-@dataclass(frozen=True)
+class Given(NamedTuple):
+    """A parameter of a foreign benchmark, and its value in a case."""
+
+    parameter: Parameter
+    value: Value
+
+
+@dataclass
 class Reading:
     """The content of an output."""
 
-    figures: list[PrintedFigure]
-    understood: set[int]
+    figures: list[PrintedFigure] = field(default_factory=list)
+    understood: set[int] = field(default_factory=set)
     """Numbers of the lines that were understood, including lines with values."""
     versions: list[str] = field(default_factory=list)
     """Versions of the program, if printed."""
@@ -166,7 +173,7 @@ def _read_run(format_: Format, run: Sequence[TextLine]) -> Reading:
     except MixedRunsError as error:
         where = f"lines {run[0].number} to {run[-1].number}"
         refusal = f"{where} are not read: they mix several runs of {format_.TITLE}, which print {error} twice"
-        return Reading([], set(), refused=[refusal])
+        return Reading(refused=[refusal])
 
 
 def declared(
@@ -181,15 +188,15 @@ def collective(routine: str) -> str | None:
     return next((binding.benchmark.name for binding in of_scope().bound_to(routine)), None)
 
 
-def setting(name: str, value: str, default: str = "unknown", bare: bool = False) -> Parameter:
-    """Return a text parameter of a foreign benchmark; an output that lacks it has the default.
+def setting(name: str, value: str, default: str = "unknown", bare: bool = False) -> Given:
+    """Return a text of a case of a foreign benchmark; an output that lacks it has the default.
 
     Labels say `window MPI_Win_create`, or only the value with `bare`, and do not mention the default.
     """
     label = name.replace("_", " ")
     one = parameter(name, label, [default, value or default], role="call")
     words = ["" if choice == default else choice if bare else f"{label} {choice}" for choice in one.choices]
-    return one.model_copy(update={"words": words})
+    return Given(one.model_copy(update={"words": words}), value)
 
 
 def merged(benchmarks: Iterable[Benchmark]) -> list[Benchmark]:
@@ -202,21 +209,15 @@ def merged(benchmarks: Iterable[Benchmark]) -> list[Benchmark]:
         parameters = known.parameter
         for each in benchmark.parameters:
             before = parameters.get(each.name, each)
-            words = dict(zip(each.choices, each.words, strict=False)) | dict(
-                zip(before.choices, before.words, strict=False)
-            )
+            said = dict(zip(each.choices, each.words, strict=False))
+            said |= zip(before.choices, before.words, strict=False)
             choices = list(dict.fromkeys([*before.choices, *each.choices]))
-            parameters[each.name] = before.model_copy(
-                update={
-                    "choices": choices,
-                    "words": [words[choice] for choice in choices] if words else before.words,
-                }
-            )
-        update = {
-            "metrics": list({**benchmark.metric, **known.metric}.values()),
-            "parameters": list(parameters.values()),
-        }
-        found[benchmark.name] = known.model_copy(update=update)
+            words = [said[choice] for choice in choices] if said else before.words
+            parameters[each.name] = before.model_copy(update={"choices": choices, "words": words})
+        metrics = list({**benchmark.metric, **known.metric}.values())
+        found[benchmark.name] = known.model_copy(
+            update={"metrics": metrics, "parameters": list(parameters.values())}
+        )
     return list(found.values())
 
 
@@ -247,6 +248,8 @@ BANDWIDTH = metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher")
 FLOPS = metric("flops_per_s", "flop/s", "floating-point rate", "higher")
 TIME = metric("time_s", "s", "time")
 MESSAGE_SIZE = parameter("message_bytes", "message size", [1], "B", role="size")
+ANY_SIZE = parameter("message_bytes", "message size", [0], "B", role="size")
+"""Size of messages that may be empty."""
 
 
 def slug(text: str) -> str:

@@ -7,7 +7,7 @@ separate from `node.stream`. The table prints the array size with one decimal.
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from hpcscope.catalog.benchmark import Benchmark
@@ -38,28 +38,38 @@ _SAID = re.compile(
     r"Implementation: |Total size: |Number of elements: |Init: |Read: |Sum was |Using \w+ device|Driver: "
     r"|phase,n_elements|(?:Init|Read),\d"
 )
+_BENCHMARK = declared(
+    BENCHMARK,
+    "BabelStream",
+    "memory bandwidth of copy, scale, add, triad and dot product",
+    [BANDWIDTH, TIME],
+    [
+        parameter("kernel", "kernel", list(KERNELS.values())),
+        parameter("array_bytes", "array size", [0], "B", "size"),
+        parameter("precision", "precision", ["double", "float"]),
+    ],
+)
 
 
+@dataclass
 class _Reader(LineReader):
     TITLE = "BabelStream"
     BEGINS = (re.compile(r"phase,n_elements"), re.compile(f"{_TITLE.pattern}|{_CSV_HEAD.pattern}"))
     CLAIMS = (_TITLE, _CSV_HEAD)
+    LACKS = ("the number of threads",)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.missing["the number of threads"] = None
-        self.benchmarks.append(_benchmark())
-        self._array_bytes: int | None = None
-        self._precision = ""
-        self._repetitions: int | None = None
-        self._unit: float | None = None
-        self._wrong = ""
-        self._kernels: dict[str, list[PrintedFigure]] = {}
+    benchmarks: list[Benchmark] = field(default_factory=lambda: [_BENCHMARK])
+    _array_bytes: int | None = None
+    _precision: str = ""
+    _repetitions: int | None = None
+    _unit: float | None = None
+    _wrong: str = ""
+    _kernels: dict[str, list[PrintedFigure]] = field(default_factory=dict)
 
     def _takes(self, line: TextLine) -> bool:
         text = line.text
         if found := _VERSION.match(text):
-            self.versions[found[1]] = None
+            self.versions.append(found[1])
         elif figures := list(self._row(line)):
             once(self._kernels, str(figures[0].parameters["kernel"]), figures)
         elif size := _SIZE.match(text):
@@ -108,17 +118,3 @@ class _Reader(LineReader):
     def close(self) -> None:
         """Attach the program's validation failure, if any, to each value."""
         self.figures = [replace(figure, failure=self._wrong) for figure in chain(*self._kernels.values())]
-
-
-def _benchmark() -> Benchmark:
-    return declared(
-        BENCHMARK,
-        "BabelStream",
-        "memory bandwidth of copy, scale, add, triad and dot product",
-        [BANDWIDTH, TIME],
-        [
-            parameter("kernel", "kernel", list(KERNELS.values())),
-            parameter("array_bytes", "array size", [0], "B", "size"),
-            parameter("precision", "precision", ["double", "float"]),
-        ],
-    )

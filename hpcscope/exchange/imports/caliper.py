@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from hpcscope.catalog.benchmark import Value
-from hpcscope.exchange.imports import declared, parameter, setting, slug
+from hpcscope.exchange.imports import Given, parameter, setting, slug
 from hpcscope.exchange.imports.objects import Printed, elements
 from hpcscope.exchange.imports.quantities import measured
 from hpcscope.exchange.imports.reader import DocumentReader
@@ -43,13 +42,13 @@ class _Reader(DocumentReader):
 
     def _about(self, held: Mapping[str, Any]) -> None:
         if version := held.get("cali.caliper.version"):
-            self.versions[str(version)] = None
+            self.versions.append(str(version))
         hosts = next((str(held[key]) for key in _HOSTS if key in held), "")
-        self.hosts |= dict.fromkeys(re.findall(r"[^][\s,]+", hosts))
+        self.hosts += re.findall(r"[^][\s,]+", hosts)
         if _DATE.match(date := str(held.get("launchdate"))):
             self.began(float(date))
         if left := sorted(held.keys() - _KEPT):
-            self.differences[f"{self.TITLE}: metadata are left out: {', '.join(left)}"] = None
+            self.differences.append(f"{self.TITLE}: metadata are left out: {', '.join(left)}")
 
     def _row(self, held: Mapping[str, Any], row: Sequence[Any], regions: Sequence[str], line: int) -> None:
         of = {"program": PurePosixPath(str(held.get("executablepath") or "unknown")).name}
@@ -67,21 +66,18 @@ class _Reader(DocumentReader):
             elif isinstance(cell, (int, float)) and not isinstance(cell, bool):
                 values.append((name, str(about.get("attribute.unit") or ""), cell))
             else:
-                self.differences[f"{self.TITLE}: {name} is left out: its values are not numbers"] = None
+                self.differences.append(f"{self.TITLE}: {name} is left out: its values are not numbers")
         rank = _count(numbers.get(_RANK))
-        at: dict[str, Value] = {} if rank is None else {"rank": rank}
+        at = [] if rank is None else [Given(parameter("rank", "rank", [0]), rank)]
         for name, unit, cell in values:
             if not unit:
-                self.differences[f"{self.TITLE}: {name} has no unit"] = None
+                self.differences.append(f"{self.TITLE}: {name} has no unit")
             metric, value = measured(repr(cell), unit)
-            where = [setting(key, text, bare=True) for key, text in {**of, "value": name}.items()]
-            where += [parameter(key, key, [0]) for key in at]
+            given = [setting(key, text, bare=True) for key, text in {**of, "value": name}.items()]
             whose = f"{_NAME}_rank" if at else _NAME
-            benchmark = declared(
-                whose, self.TITLE, f"a region of a program, as {self.TITLE} saw it", [metric], where
-            )
-            parameters = {**of, "value": name, **at}
-            self.add(benchmark, parameters, _count(numbers[_SIZE]), value, line, origin=_origin(held))
+            summary = f"a region of a program, as {self.TITLE} saw it"
+            case = self.foreign(whose, summary, [metric], [*given, *at], _count(numbers[_SIZE]))
+            self.add(case, value, line, origin=_origin(held))
 
 
 def _count(cell: object) -> int | None:

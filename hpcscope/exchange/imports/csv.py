@@ -22,16 +22,14 @@ _WHOLE = {"launches", "n"}
 
 class _Reader(ExportReader):
     TITLE = "Scope"
+    DIFFERS = ("all launches are treated as one, because the file lacks their medians",)
+
+    _head: Sequence[str] = ()
 
     @classmethod
     def claims(cls, lines: Sequence[TextLine]) -> bool:
         """Return whether the lines contain a header."""
         return any(_is_head(_cells(line)) for line in lines)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.differences["all launches are treated as one, because the file lacks their medians"] = None
-        self._head: list[str] = []
 
     def _takes(self, line: TextLine) -> bool:
         cells = _cells(line)

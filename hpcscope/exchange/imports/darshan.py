@@ -7,8 +7,9 @@ the time of the slowest rank (MiB/s). Counters are described in the documentatio
 
 import re
 from contextlib import suppress
+from dataclasses import dataclass, field
 
-from hpcscope.exchange.imports import declared, metric, setting
+from hpcscope.exchange.imports import metric, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 
@@ -52,27 +53,26 @@ _OTHERS = {
 _MIB = 2**20
 
 
+@dataclass
 class _Reader(LineReader):
     TITLE = "Darshan"
     BEGINS = (_LOG,)
     CLAIMS = (_LOG,)
+    DIFFERS = (f"{TITLE}: histograms, strides, timestamps and per-file records are left out",)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.differences[f"{self.TITLE}: histograms, strides, timestamps and per-file records are left out"] = None
-        self._ranks: int | None = None
-        self._module = ""
-        self._sums: dict[tuple[str, str], tuple[float, int]] = {}
-        """Sum by module and counter, with the line of the first record."""
-        self._totals: dict[tuple[str, str], tuple[float, int]] = {}
-        self._logged = False
+    _ranks: int | None = None
+    _module: str = ""
+    _sums: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
+    """Sum by module and counter, with the line of the first record."""
+    _totals: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
+    _logged: bool = False
 
     def _takes(self, line: TextLine) -> bool:
         text = line.text
         if _LOG.match(text):
             self._logged = True
         elif library := _LIBRARY.match(text):
-            self.versions[library[1]] = None
+            self.versions.append(library[1])
         elif fact := _FACT.match(text):
             self._fact(fact[1], fact[2], line.number)
         elif module := _MODULE.match(text):
@@ -109,8 +109,6 @@ class _Reader(LineReader):
             sums[module, name] = (before + number(value), first)
 
     def _add(self, module: str, name: str, unit: str, label: str, better: str, value: float, line: int) -> None:
-        measured, where = metric(name, unit, label, better), [setting("module", module, bare=True)]
-        benchmark = declared(
-            _NAME, self.TITLE, f"file access of a program, recorded by {self.TITLE}", [measured], where
-        )
-        self.add(benchmark, {"module": module}, self._ranks, value, line)
+        measured, given = metric(name, unit, label, better), [setting("module", module, bare=True)]
+        summary = f"file access of a program, recorded by {self.TITLE}"
+        self.add(self.foreign(_NAME, summary, [measured], given, self._ranks), value, line)

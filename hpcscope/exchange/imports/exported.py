@@ -1,6 +1,7 @@
 """Values read back from Scope's own exports: medians with everything that the format holds of their summaries."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
@@ -85,14 +86,13 @@ def _fits(benchmark: Benchmark, printed: PrintedFigure) -> bool:
     return printed.metric in benchmark.metric and set(printed.parameters) <= set(benchmark.parameter)
 
 
+@dataclass
 class ExportReader(LineReader):
     """Reads the summaries in an export of Scope; a format passes them to `_summary`."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._found: list[tuple[PrintedFigure, str, str]] = []
-        """Values with their units and better directions."""
-        self._runs: dict[str, None] = {}
+    _found: list[tuple[PrintedFigure, str, str]] = field(default_factory=list)
+    """Values with their units and better directions."""
+    _runs: dict[str, None] = field(default_factory=dict)
 
     def _summary(self, held: Mapping[str, Any], line: int, run: str, hosts: Iterable[str]) -> bool:
         """Add the value of a summary; return whether it is valid."""
@@ -101,11 +101,11 @@ class ExportReader(LineReader):
             return False
         self._found.append((printed, held["unit"], held["better"]))
         self._runs[run] = None
-        self.hosts |= dict.fromkeys(hosts)
+        self.hosts += hosts
         return True
 
     def close(self) -> None:
         """Name the runs, and declare the benchmarks that this version lacks."""
         self.figures = [printed for printed, _, _ in self._found]
         self.benchmarks = undeclared(self._found)
-        self.versions = {f"run {', '.join(self._runs)}": None} if self._runs else {}
+        self.versions = [f"run {', '.join(self._runs)}"] if self._runs else []

@@ -13,9 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hpcscope.catalog.benchmark import Benchmark, Value
-from hpcscope.errors import UsageError
-from hpcscope.exchange.imports import PrintedFigure, declared, metric, parameter
+from hpcscope.catalog.benchmark import Value
+from hpcscope.exchange.imports import Given, PrintedFigure, metric, parameter
 from hpcscope.exchange.imports.lines import TextLine
 from hpcscope.exchange.imports.objects import Printed, mapping, objects
 from hpcscope.exchange.imports.reader import DocumentReader
@@ -42,47 +41,84 @@ _SAID = re.compile(
     r"|\s+\|\s+\d|\s+clat percentiles|\s+(?:cpu|IO depths|submit|complete|issued rwts|latency|iops)\s*: "
     r"|Run status group|Disk stats|\s+\w+: ios="
 )
+_METRICS = (
+    metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"),
+    metric("operations_per_s", "1/s", "operations per second", "higher"),
+    metric("latency_s", "s", "latency"),
+    metric("time_s", "s", "run time"),
+)
 
 
 class _Reader(DocumentReader):
     TITLE = "fio"
+    REFUSED = {
+        _VERSION_KEY: "is truncated JSON of fio; must have at least one whole group of jobs, and a job of the next"
+        " group",
+        _OTHER_OUTPUT: "is fio's human-readable or `--minimal` output; must be of `--output-format=json`",
+    }
+    DIFFERS = ("fio's run times are whole milliseconds and exclude closing the files",)
 
     @classmethod
     def claims(cls, lines: Sequence[TextLine]) -> bool:
-        """Return whether the lines contain JSON of the program.
-
-        Raises UsageError if no job group is complete, and for other output of the program.
-        """
-        if any(_is_fio(printed) for printed in objects(lines)):
-            return True
-        if any(_VERSION_KEY.match(line.text) for line in lines):
-            raise UsageError(
-                "is truncated JSON of fio; must have at least one whole group of jobs, and a job of the next group"
-            )
-        if any(_OTHER_OUTPUT.match(line.text) for line in lines):
-            raise UsageError("is fio's human-readable or `--minimal` output; must be of `--output-format=json`")
-        return False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.differences["fio's run times are whole milliseconds and exclude closing the files"] = None
+        """Return whether the lines contain JSON of the program with at least one complete job group."""
+        return any(_is_fio(printed) for printed in objects(lines)) or super().claims(lines)
 
     def _document(self, printed: Printed) -> set[int]:
         if not _is_fio(printed):
             return set()
-        self.versions[str(printed.value["fio version"]).removeprefix("fio-")] = None
+        self.versions.append(str(printed.value["fio version"]).removeprefix("fio-"))
         if isinstance(moment := printed.value.get("timestamp"), int) and moment > 0:
             self.began(float(moment))
-        self.figures += _jobs(printed)
+        self.figures += self._jobs(printed)
         return _lines_read(printed)
 
     def _takes(self, line: TextLine) -> bool:
         return _SAID.match(line.text) is not None
 
-    def close(self) -> None:
-        """Declare the jobs that are not cases of Scope."""
-        names = dict.fromkeys(printed.benchmark for printed in self.figures)
-        self.benchmarks = [_benchmark(name, self.figures) for name in names if name.startswith("storage.fio_")]
+    def _jobs(self, printed: Printed) -> Iterator[PrintedFigure]:
+        """Yield the values of an object's jobs; several jobs of one name are its processes."""
+        lines = printed.having("jobname")
+        common = mapping(printed.value, "global options")
+        seen: Counter[tuple[object, object]] = Counter()
+        jobs = _whole_groups(printed)
+        groups = Counter(job.get("groupid") for job in jobs)
+        old = str(printed.value["fio version"]).startswith(("fio-1", "fio-2"))
+        for place, job in enumerate(jobs):
+            line = lines[place] if place < len(lines) else printed.lines[0].number
+            who = job.get("groupid"), job.get("jobname")
+            options = {**common, **mapping(job, "job options")}
+            alone = groups[job.get("groupid")] == 1
+            for direction in DIRECTIONS:
+                shown = mapping(job, direction)
+                # Versions before 2.2 did not print the number of operations.
+                moved = _number(shown, "total_ios") > 0 or _number(shown, "io_bytes") > 0
+                if moved and _number(shown, "runtime") > 0:
+                    own = _own(options, direction, shown, alone)
+                    case = own or self._foreign(job, options, direction, seen[who])
+                    yield from _figures(replace(case, line=line, failure=_failure(job)), shown, old)
+            seen[who] += 1
+
+    def _foreign(
+        self, job: Mapping[str, Any], options: Mapping[str, Any], direction: str, process: int
+    ) -> PrintedFigure:
+        """Return the case of a job that is not a case of Scope."""
+        said = " ".join(
+            f"{name}={value}" if value else name
+            for name, value in options.items()
+            if name
+            not in ("name", "directory", "filename", "bs", "blocksize", "numjobs", "group_reporting", "stonewall")
+        )
+        named = str(job.get("jobname", "")) or "unnamed"
+        transfer = parameter("transfer_bytes", "transfer", [0], "B", "size")
+        given = [
+            Given(parameter("job", "job", ["unnamed", named]), named),
+            Given(parameter("options", "options", ["not printed", said or "not printed"]), said or "not printed"),
+            Given(transfer, _size(options.get("bs", options.get("blocksize"))) or 0),
+            Given(parameter("process", "process", [0]), process),
+        ]
+        name, summary = f"storage.fio_{direction}", f"a job of fio that does {direction} operations"
+        ranks = _size(options.get("numjobs", "1")) or 1
+        return self.foreign(name, summary, _METRICS, given, ranks, f"fio {direction}")
 
 
 def _is_fio(printed: Printed) -> bool:
@@ -103,29 +139,6 @@ def _lines_read(printed: Printed) -> set[int]:
     jobs, read = printed.having("jobname"), len(_whole_groups(printed))
     end = jobs[read] if read < len(jobs) else printed.lines[-1].number + 1
     return {line.number for line in printed.lines if line.number < end}
-
-
-def _jobs(printed: Printed) -> Iterator[PrintedFigure]:
-    """Yield the values of an object's jobs; several jobs of one name are its processes."""
-    lines = printed.having("jobname")
-    common = mapping(printed.value, "global options")
-    seen: Counter[tuple[object, object]] = Counter()
-    jobs = _whole_groups(printed)
-    groups = Counter(job.get("groupid") for job in jobs)
-    old = str(printed.value["fio version"]).startswith(("fio-1", "fio-2"))
-    for place, job in enumerate(jobs):
-        line = lines[place] if place < len(lines) else printed.lines[0].number
-        who = job.get("groupid"), job.get("jobname")
-        options = {**common, **mapping(job, "job options")}
-        alone = groups[job.get("groupid")] == 1
-        for direction in DIRECTIONS:
-            shown = mapping(job, direction)
-            # Versions before 2.2 did not print the number of operations.
-            moved = _number(shown, "total_ios") > 0 or _number(shown, "io_bytes") > 0
-            if moved and _number(shown, "runtime") > 0:
-                case = _own(options, direction, shown, alone) or _foreign(job, options, direction, seen[who])
-                yield from _figures(replace(case, line=line, failure=_failure(job)), shown, old)
-        seen[who] += 1
 
 
 def _figures(case: PrintedFigure, shown: Mapping[str, Any], old: bool) -> Iterator[PrintedFigure]:
@@ -185,22 +198,6 @@ def _own(
     return PrintedFigure("storage.read", parameters, processes, "")
 
 
-def _foreign(job: Mapping[str, Any], options: Mapping[str, Any], direction: str, process: int) -> PrintedFigure:
-    said = " ".join(
-        f"{name}={value}" if value else name
-        for name, value in options.items()
-        if name
-        not in ("name", "directory", "filename", "bs", "blocksize", "numjobs", "group_reporting", "stonewall")
-    )
-    parameters: dict[str, Value] = {
-        "job": str(job.get("jobname", "")) or "unnamed",
-        "options": said or "not printed",
-        "transfer_bytes": _size(options.get("bs", options.get("blocksize"))) or 0,
-        "process": process,
-    }
-    return PrintedFigure(f"storage.fio_{direction}", parameters, _size(options.get("numjobs", "1")) or 1, "")
-
-
 def _failure(job: Mapping[str, Any]) -> str:
     code = job.get("error")
     return f"the job ended with error {code}" if isinstance(code, int) and code != 0 else ""
@@ -215,26 +212,3 @@ def _size(value: object) -> int | None:
 def _number(value: Mapping[str, Any], key: str) -> float:
     found = value.get(key)
     return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else 0.0
-
-
-def _benchmark(name: str, figures: Sequence[PrintedFigure]) -> Benchmark:
-    """Return the declaration for jobs that are not cases of Scope."""
-    direction = name.rpartition("_")[2]
-    cases = [printed.parameters for printed in figures if printed.benchmark == name]
-    return declared(
-        name,
-        f"fio {direction}",
-        f"a job of fio that does {direction} operations",
-        [
-            metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"),
-            metric("operations_per_s", "1/s", "operations per second", "higher"),
-            metric("latency_s", "s", "latency"),
-            metric("time_s", "s", "run time"),
-        ],
-        [
-            parameter("job", "job", ["unnamed", *(case["job"] for case in cases)]),
-            parameter("options", "options", ["not printed", *(case["options"] for case in cases)]),
-            parameter("transfer_bytes", "transfer", [0], "B", "size"),
-            parameter("process", "process", [0]),
-        ],
-    )

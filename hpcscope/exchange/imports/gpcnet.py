@@ -8,7 +8,7 @@ with congestors / the value without.
 import re
 from collections.abc import Sequence
 
-from hpcscope.exchange.imports import TIME, declared, metric, once, setting
+from hpcscope.exchange.imports import TIME, metric, once, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside
@@ -40,7 +40,7 @@ class _Reader(LineReader):
     def _takes(self, line: TextLine) -> bool:
         cells = [cell.strip() for cell in line.text.strip().strip("|").split("|")]
         if title := _TITLE.match(line.text):
-            self.versions[title[1]] = None
+            self.versions.append(title[1])
         elif ranks := _RANKS.match(line.text):
             self._ranks = int(ranks[1])
         elif table := _TABLE.match(line.text):
@@ -65,8 +65,7 @@ class _Reader(LineReader):
         plain = {head: number(value.removesuffix("X"), exponent) * factor for head, value in values.items()}
         # 99 % of the rates are above the value, a quantile that is not kept here.
         beside = {_BESIDE[head]: value for head, value in plain.items() if head in _BESIDE and unit == "usec"}
-        settings = {"test": cells[0], "table": self._table}
-        where = [setting(name, value, bare=True) for name, value in settings.items()]
-        benchmark = declared(_NAME, self.TITLE, f"a pattern of {self.TITLE}", [of], where)
-        self.add(benchmark, settings, self._ranks, plain["Avg"], line, "mean", beside=beside)
+        given = [setting("test", cells[0], bare=True), setting("table", self._table, bare=True)]
+        case = self.foreign(_NAME, f"a pattern of {self.TITLE}", [of], given, self._ranks)
+        self.add(case, plain["Avg"], line, "mean", beside=beside)
         return True

@@ -6,9 +6,9 @@ of columns of a matrix, which is printed if the output is binary.
 """
 
 import re
+from dataclasses import dataclass, field
 
-from hpcscope.catalog.benchmark import Value
-from hpcscope.exchange.imports import TIME, MixedRunsError, declared, metric, once, parameter, setting
+from hpcscope.exchange.imports import ANY_SIZE, TIME, Given, MixedRunsError, metric, once, parameter, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside
@@ -37,6 +37,7 @@ _METRICS = {
 _BESIDE: dict[str, Beside] = {"Min": "minimum", "Max": "maximum"}
 
 
+@dataclass
 class _Reader(LineReader):
     """Reader whose values come from the last complete summary of a run."""
 
@@ -44,14 +45,12 @@ class _Reader(LineReader):
     BEGINS = (_CONFIGURATION,)
     CLAIMS = (_CONFIGURATION, _SUMMARY)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._settings: dict[str, str] = {}
-        self._count = 0
-        self._ranks: int | None = None
-        self._open: dict[tuple[str, str], tuple[float, int]] | None = None
-        """Values and lines of the summary that is being printed."""
-        self._whole: dict[tuple[str, str], tuple[float, int]] = {}
+    _settings: dict[str, str] = field(default_factory=dict)
+    _count: int = 0
+    _ranks: int | None = None
+    _open: dict[tuple[str, str], tuple[float, int]] | None = None
+    """Values and lines of the summary that is being printed."""
+    _whole: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
 
     def _takes(self, line: TextLine) -> bool:
         if _SUMMARY.match(line.text):
@@ -69,7 +68,7 @@ class _Reader(LineReader):
         elif said := _SETTING.match(line.text):
             once(self._settings, said["size"] or said["key"], said["number"] or said["word"])
         elif infinite := _INFINITE.match(line.text):
-            self.differences[f"{self.TITLE}: {infinite[1]} is left out: it was not finite"] = None
+            self.differences.append(f"{self.TITLE}: {infinite[1]} is left out: it was not finite")
         elif _ROW.match(line.text):
             self._ranks = len(line.text.split())
         else:
@@ -87,22 +86,19 @@ class _Reader(LineReader):
 
     def close(self) -> None:
         """Add the values of the last complete summary."""
-        of: dict[str, Value] = {"pairs": self._settings.get("Build couple algorithm", "unknown").lower()}
-        numbers = {"message_bytes": "Message size", "messages": "Number of msg per comm"}
-        of |= {name: int(self._settings.get(key, "0")) for name, key in numbers.items()}
-        where = [
-            setting("pairs", str(of["pairs"])),
-            parameter("message_bytes", "message size", [0], "B", role="size"),
-            parameter("messages", "messages in a row", [0]),
+        messages = parameter("messages", "messages in a row", [0])
+        given = [
+            setting("pairs", self._settings.get("Build couple algorithm", "unknown").lower()),
+            Given(ANY_SIZE, int(self._settings.get("Message size", "0"))),
+            Given(messages, int(self._settings.get("Number of msg per comm", "0"))),
         ]
         for what, (measured, _, _) in _METRICS.items():
             if ("Avg", what) not in self._whole:
                 continue
             mean, line = self._whole["Avg", what]
-            benchmark = declared(
-                _NAME, self.TITLE, f"pairs of ranks, as {self.TITLE} measures them", [measured], where
-            )
             beside = {
                 name: self._whole[key, what][0] for key, name in _BESIDE.items() if (key, what) in self._whole
             }
-            self.add(benchmark, of, self._ranks, mean, line, "mean", beside=beside)
+            summary = f"pairs of ranks, as {self.TITLE} measures them"
+            case = self.foreign(_NAME, summary, [measured], given, self._ranks)
+            self.add(case, mean, line, "mean", beside=beside)

@@ -176,6 +176,7 @@ class _Summary:
         return int(text) if text.isdigit() else None
 
 
+@dataclass
 class _Reader(LineReader):
     """Reads the values of all summaries, and of HPL problems that no summary has; other sections repeat them."""
 
@@ -183,13 +184,11 @@ class _Reader(LineReader):
     BEGINS = (_TITLE,)
     CLAIMS = (_TITLE, re.compile("CommWorldProcs="))
     """The title of the suite, and a key that only its summary has."""
+    LACKS = ("the check of each test",)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.missing["the check of each test"] = None
-        self.benchmarks = _benchmarks()
-        self._lines: list[TextLine] = []
-        self._summaries: list[_Summary] = []
+    benchmarks: list[Benchmark] = field(default_factory=lambda: _benchmarks())
+    _lines: list[TextLine] = field(default_factory=list)
+    _summaries: list[_Summary] = field(default_factory=list)
 
     def _takes(self, line: TextLine) -> bool:
         self._lines.append(line)
@@ -198,9 +197,9 @@ class _Reader(LineReader):
                 self._summaries.append(_Summary())
             self._summaries[-1].entries[entry[1]] = entry[2], line.number
         elif title := _TITLE.match(line.text):
-            self.versions[title[1]] = None
+            self.versions.append(title[1])
         elif host := _HOST.match(line.text):
-            self.hosts[host[1]] = None
+            self.hosts.append(host[1])
         elif moment := _MOMENT.match(line.text):
             self.began(float(moment[1]))
         else:

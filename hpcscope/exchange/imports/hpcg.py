@@ -5,6 +5,7 @@ setting up and optimizing the problem (ReportResults.cpp). Scope does not have a
 """
 
 import re
+from dataclasses import dataclass, field
 
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.exchange.imports import TIME, PrintedFigure, declared, metric, once, parameter
@@ -55,27 +56,48 @@ _NAME = re.compile(
     r"|ALL_reduce$|Problem setup|HPCG result is|\s*HPCG 2\.4 [Rr]ating|Results are valid but|Official results exec"
     r"|\s*You have selected the QuickPath|\s*After confirmation please|Please (?:review|upload)|You have"
 )
+_RATES = {
+    "flops_per_s": "rating",
+    "raw_flops_per_s": "floating-point rate without overhead",
+    "ddot_flops_per_s": "rate of dot products",
+    "waxpby_flops_per_s": "rate of vector sums",
+    "product_flops_per_s": "rate of sparse products",
+    "multigrid_flops_per_s": "rate of multigrid",
+}
+_BENCHMARK = declared(
+    BENCHMARK,
+    "HPCG",
+    "conjugate gradients with multigrid on a sparse system",
+    [
+        *(metric(name, "flop/s", label, "higher") for name, label in _RATES.items()),
+        metric("bandwidth_bytes_per_s", "B/s", "memory bandwidth", "higher"),
+        TIME,
+    ],
+    [
+        *(parameter(name, name, [0], role="size") for name in ("nx", "ny", "nz")),
+        parameter("threads", "threads", [1], role="parallel"),
+    ],
+)
 
 
+@dataclass
 class _Reader(LineReader):
     TITLE = "HPCG"
     BEGINS = (_TITLE,)
     CLAIMS = (_TITLE,)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.benchmarks.append(_benchmark())
-        self._section = ""
-        self._numbers: dict[str, int] = {}
-        self._printed: dict[str, tuple[float, int]] = {}
-        """Value and line number by metric."""
-        self._failure = "the output ends before its final summary"
+    benchmarks: list[Benchmark] = field(default_factory=lambda: [_BENCHMARK])
+    _section: str = ""
+    _numbers: dict[str, int] = field(default_factory=dict)
+    _printed: dict[str, tuple[float, int]] = field(default_factory=dict)
+    """Value and line number by metric."""
+    _failure: str = "the output ends before its final summary"
 
     def _takes(self, line: TextLine) -> bool:
         if title := _TITLE.match(line.text):
-            self.versions |= {title[1]: None} if title[1] else {}
+            self.versions += [title[1]] if title[1] else []
         elif not self._section and (found := _VERSION.match(line.text)):
-            self.versions = {found[1]: None}
+            self.versions = [found[1]]
         elif line.ended and (entry := _entry(line.text, self._section)):
             self._section, name, value = entry
             self._note(name, value, line.number)
@@ -99,7 +121,7 @@ class _Reader(LineReader):
     def close(self) -> None:
         """Add the values, once the processes and their grids are known."""
         if self._printed.get("time_s", (OFFICIAL_S, 0))[0] < OFFICIAL_S:
-            self.missing[f"the run of {OFFICIAL_S:,} s that an official result needs"] = None
+            self.missing.append(f"the run of {OFFICIAL_S:,} s that an official result needs")
         if not {"ranks", "nx", "ny", "nz"} <= self._numbers.keys():
             return
         sets = self._numbers.get("iterations", 0) // (self._numbers.get("per_set") or 1)
@@ -135,28 +157,3 @@ def _entry(text: str, section: str) -> tuple[str, str, str] | None:
             return (name, "", indented["value"]) if _SECTION.match(name) else None
         return (section, name, indented["value"]) if section and _NAME.match(name) else None
     return None
-
-
-def _benchmark() -> Benchmark:
-    rates = {
-        "flops_per_s": "rating",
-        "raw_flops_per_s": "floating-point rate without overhead",
-        "ddot_flops_per_s": "rate of dot products",
-        "waxpby_flops_per_s": "rate of vector sums",
-        "product_flops_per_s": "rate of sparse products",
-        "multigrid_flops_per_s": "rate of multigrid",
-    }
-    return declared(
-        BENCHMARK,
-        "HPCG",
-        "conjugate gradients with multigrid on a sparse system",
-        [
-            *(metric(name, "flop/s", label, "higher") for name, label in rates.items()),
-            metric("bandwidth_bytes_per_s", "B/s", "memory bandwidth", "higher"),
-            TIME,
-        ],
-        [
-            *(parameter(name, name, [0], role="size") for name in ("nx", "ny", "nz")),
-            parameter("threads", "threads", [1], role="parallel"),
-        ],
-    )

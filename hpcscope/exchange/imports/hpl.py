@@ -8,7 +8,7 @@ Scope has one choice. Results that `algorithm.linpack` cannot reproduce become `
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.errors import UsageError
@@ -55,12 +55,17 @@ class _Problem:
     failure: str = "no check of the residual was printed"
 
 
+@dataclass
 class _Reader(LineReader):
     """Reads the output of a run, including sections of HPCC."""
 
     TITLE = "HPL"
     BEGINS = (_TITLE,)
     ENDS = re.compile(r"End of Tests")
+
+    benchmarks: list[Benchmark] = field(default_factory=lambda: [benchmark()])
+    _problems: list[_Problem] = field(default_factory=list)
+    _swap: str = ""
 
     @classmethod
     def claims(cls, lines: Sequence[TextLine]) -> bool:
@@ -74,24 +79,18 @@ class _Reader(LineReader):
         """Return the values of all problems except HPCC's."""
         return super().read([*_own(lines)])
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.benchmarks.append(benchmark())
-        self._problems: list[_Problem] = []
-        self._swap = ""
-
     def _takes(self, line: TextLine) -> bool:
         if title := _TITLE.match(line.text):
-            self.versions[title[1]] = None
+            self.versions.append(title[1])
             self._swap = ""
         elif found := _SWAP.match(line.text):
             self._swap = _SWAPS[found[1]]
         elif row := _ROW.match(line.text):
             self._problems.append(_Problem(list(_figures(row, self._swap, line.number))))
             if number(row[6]) < SHORTEST_S:
-                self.missing["enough digits of times below 1 s"] = None
+                self.missing.append("enough digits of times below 1 s")
             if not _VARIANT.match(row[1]):
-                self.missing[f"what {row[1]} stands for"] = None
+                self.missing.append(f"what {row[1]} stands for")
         elif self._problems and (residual := _RESIDUAL.match(line.text)):
             _check(self._problems[-1], residual, line)
         else:

@@ -8,8 +8,7 @@ residual belongs to the refined solution.
 import re
 from collections.abc import Sequence
 
-from hpcscope.catalog.benchmark import Value
-from hpcscope.exchange.imports import FLOPS, declared, metric, once, parameter, setting
+from hpcscope.exchange.imports import FLOPS, Given, metric, once, parameter, setting
 from hpcscope.exchange.imports.lines import TextLine
 from hpcscope.exchange.imports.reader import LineReader
 
@@ -44,12 +43,11 @@ class _Reader(LineReader):
             once(self.facts, found.label, line.number)
             n, block, rows, columns = map(int, self._problem[:4])
             numbers = {"n": n, "block": block, "grid_rows": rows, "grid_columns": columns}
-            where = [parameter(name, name.replace("_", " "), [0]) for name in numbers]
-            where += [setting("precision", self._problem[4], bare=True)]
-            benchmark = declared(_NAME, self.TITLE, "LU in low precision, refined", [found], where)
-            of: dict[str, Value] = {**numbers, "precision": self._problem[4]}
-            value = float(re.split("[=,]", line.text)[1]) * 1e9
-            self.add(benchmark, of, rows * columns, value, line.number, failure=self._failure)
+            given = [Given(parameter(name, name.replace("_", " "), [0]), value) for name, value in numbers.items()]
+            given.append(setting("precision", self._problem[4], bare=True))
+            case = self.foreign(_NAME, "LU in low precision, refined", [found], given, rows * columns)
+            rate = float(re.split("[=,]", line.text)[1]) * 1e9
+            self.add(case, rate, line.number, failure=self._failure)
         else:
             return _SAID.match(line.text) is not None
         return True

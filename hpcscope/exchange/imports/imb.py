@@ -8,17 +8,16 @@ root stays the same; before, repetitions ran back to back with a rotating root
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from hpcscope.catalog.benchmark import Benchmark, Value
+from hpcscope.catalog.benchmark import Parameter, Value
 from hpcscope.exchange.imports import (
     BANDWIDTH,
     MESSAGE_SIZE,
     TIME,
+    Given,
     PrintedFigure,
     collective,
-    declared,
     metric,
     once,
     parameter,
@@ -102,31 +101,25 @@ class Section:
         return 10**6 if self.since_2017 else 2**20
 
 
+@dataclass
 class _Reader(LineReader):
     TITLE = "Intel MPI Benchmarks"
     BEGINS = (_TITLE,)
     ENDS = re.compile(r"# All processes entering MPI_Finalize")
+    CLAIMS = (_TITLE, (_SECTION, _HEAD))
 
-    @classmethod
-    def claims(cls, lines: Sequence[TextLine]) -> bool:
-        """Return whether the lines contain a title of the suite, or a section with its header."""
-        if any(_TITLE.match(line.text) for line in lines):
-            return True
-        return any(_SECTION.match(line.text) for line in lines) and any(_HEAD.match(line.text) for line in lines)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._version = self._part = ""
-        self._summed = "MPI_FLOAT"
-        self._options: dict[str, str] = {}
-        self._section: Section | None = None
+    _version: str = ""
+    _part: str = ""
+    _summed: str = "MPI_FLOAT"
+    _options: dict[str, str] = field(default_factory=dict)
+    _section: Section | None = None
 
     def _takes(self, line: TextLine) -> bool:
         text = line.text
         if title := _TITLE.match(text):
             self._version, self._part = title[1], title[2]
             self._options, self._section = {}, None
-            self.versions[title[1]] = None
+            self.versions.append(title[1])
         elif section := _SECTION.match(text):
             name = f"{section[1] or ''}{section[2]}"
             self._section = Section(name, self._version, self._part, self._options, grid=section[3] or "")
@@ -173,7 +166,7 @@ class _Reader(LineReader):
             value = _value(section, column, row[column])
             if value is None:
                 unknown = f"{self.TITLE} {section.version}: bandwidths are left out: MB may be 10^6 or 2^20 bytes"
-                self.differences[unknown] = None
+                self.differences.append(unknown)
                 continue
             parameters = dict(case.parameters)
             if "#bytes" in row:
@@ -196,13 +189,29 @@ class _Reader(LineReader):
     def _case(self, section: Section, column: str) -> PrintedFigure:
         known = _of_scope(section, column)
         if known is None:
-            known, benchmark = _foreign(section, column)
-            self.benchmarks.append(benchmark)
-        elif section.name == "Exchange":
-            self.differences[f"{self.TITLE}: Exchange receives with MPI_Recv, Scope with MPI_Irecv"] = None
+            return self._foreign(section, column)
+        if section.name == "Exchange":
+            self.differences.append(f"{self.TITLE}: Exchange receives with MPI_Recv, Scope with MPI_Irecv")
         elif section.name in _SUMS and self._summed != "MPI_DOUBLE":
-            self.differences[f"{self.TITLE}: reductions sum {self._summed}, Scope sums MPI_DOUBLE"] = None
+            self.differences.append(f"{self.TITLE}: reductions sum {self._summed}, Scope sums MPI_DOUBLE")
         return known
+
+    def _foreign(self, section: Section, column: str) -> PrintedFigure:
+        """Return the case of a column that Scope lacks a benchmark for."""
+        part = section.part.removeprefix("MPI-").removeprefix("IMB-").lower()
+        part = {"": "", "1": "", "2": "ext_"}.get(part, f"{part}_")
+        level = "storage" if part == "io_" else "mpi"
+        name = f"{level}.imb_{part}{slug(section.name)}"
+        said = {"mode": section.mode, "grid": section.grid, "threads": section.threads}
+        given: list[Given | Parameter] = [MESSAGE_SIZE] if "#bytes" in section.columns else []
+        given += [setting(key, value) for key, value in said.items() if value]
+        if section.groups > 1:
+            given.append(Given(parameter("groups", "groups", [1], role="parallel"), section.groups))
+        if "group" in section.columns:
+            given.append(parameter("group", "group", [0]))
+        title = f"IMB {section.name.replace('_', ' ')}"
+        summary = f"{section.name} of {self.TITLE}"
+        return self.foreign(name, summary, [_COLUMNS[column]], given, section.ranks, title)
 
 
 def _value(section: Section, column: str, cell: str) -> float | None:
@@ -245,25 +254,3 @@ def _of_scope(section: Section, column: str) -> PrintedFigure | None:
     if name in _ROOTED and section.options.get("root_shift", "0") not in _OFF:
         return None
     return replace(case, definition="mean_rank")
-
-
-def _foreign(section: Section, column: str) -> tuple[PrintedFigure, Benchmark]:
-    """Return the case of a column that Scope lacks a benchmark for, and the suite's own declaration."""
-    part = section.part.removeprefix("MPI-").removeprefix("IMB-").lower()
-    part = {"": "", "1": "", "2": "ext_"}.get(part, f"{part}_")
-    level = "storage" if part == "io_" else "mpi"
-    name = f"{level}.imb_{part}{slug(section.name)}"
-    said = {"mode": section.mode, "grid": section.grid, "threads": section.threads}
-    settings: dict[str, Value] = {key: value for key, value in said.items() if value}
-    parameters = [setting(key, str(value)) for key, value in settings.items()]
-    if "#bytes" in section.columns:
-        parameters.insert(0, MESSAGE_SIZE)
-    if section.groups > 1:
-        settings["groups"] = section.groups
-        parameters.append(parameter("groups", "groups", [1], role="parallel"))
-    if "group" in section.columns:
-        parameters.append(parameter("group", "group", [0]))
-    title = f"IMB {section.name.replace('_', ' ')}"
-    of = _COLUMNS[column]
-    benchmark = declared(name, title, f"{section.name} of {_Reader.TITLE}", [of], parameters)
-    return PrintedFigure(name, settings, section.ranks, of.name), benchmark

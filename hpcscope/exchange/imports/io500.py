@@ -9,7 +9,7 @@ output has more detail, are separate formats.
 import re
 
 from hpcscope.catalog.benchmark import Metric
-from hpcscope.exchange.imports import BANDWIDTH, TIME, declared, metric, once, setting
+from hpcscope.exchange.imports import BANDWIDTH, TIME, metric, once, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 
@@ -36,7 +36,7 @@ class _Reader(LineReader):
 
     def _takes(self, line: TextLine) -> bool:
         if version := _VERSION.match(line.text):
-            self.versions[version[1]] = None
+            self.versions.append(version[1])
         elif phase := _PHASE.match(line.text):
             wrong = "the program reports that it is invalid" if phase["mark"] or phase["invalid"] else ""
             name, moved = phase["phase"].replace("_", "-"), phase["unit"].startswith("G")
@@ -57,6 +57,5 @@ class _Reader(LineReader):
         once(self.facts, f"{of.label} of {phase}", line)
         if value <= 0:
             return  # a phase that did not run
-        where = [setting("phase", phase, bare=True)]
-        benchmark = declared(_NAME, self.TITLE, f"a phase of {self.TITLE}", [of], where)
-        self.add(benchmark, {"phase": phase}, None, value, line, failure=wrong)
+        case = self.foreign(_NAME, f"a phase of {self.TITLE}", [of], [setting("phase", phase, bare=True)])
+        self.add(case, value, line, failure=wrong)

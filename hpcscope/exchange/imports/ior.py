@@ -11,12 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hpcscope.catalog.benchmark import Benchmark, Value
-from hpcscope.errors import UsageError
-from hpcscope.exchange.imports import BANDWIDTH, TIME, PrintedFigure, declared, once, parameter
+from hpcscope.catalog.benchmark import Value
+from hpcscope.exchange.imports import BANDWIDTH, TIME, Given, PrintedFigure, once, parameter
 from hpcscope.exchange.imports.lines import TextLine, number, words
 from hpcscope.exchange.imports.objects import Printed, mapping, objects
-from hpcscope.exchange.imports.reader import DocumentReader
+from hpcscope.exchange.imports.reader import DocumentReader, LineReader
 from hpcscope.samples.records import Beside
 
 MIB = 2**20
@@ -75,10 +74,10 @@ class _Test:
     """Whether a requested fsync is executed."""
     failure: str = ""
 
-    def figures(self) -> Iterator[PrintedFigure]:
-        """Yield the values, once the processes and sizes are known."""
+    def figures(self, reader: LineReader) -> Iterator[PrintedFigure]:
+        """Yield the values, once the processes and sizes are known; the reader declares foreign cases."""
         for access in ACCESSES:
-            case = self._case(access)
+            case = self._case(access, reader) if access in {*self.rates, *self.summed} else None
             if case is None:
                 continue
             case = replace(case, failure=self.failure, line=self.lines.get(access, 1))
@@ -90,7 +89,7 @@ class _Test:
                 summary = replace(mean, benchmark=case.benchmark, parameters=case.parameters, ranks=case.ranks)
                 yield replace(summary, repetitions=self._whole("repetitions"), failure=self.failure)
 
-    def _case(self, access: str) -> PrintedFigure | None:
+    def _case(self, access: str, reader: LineReader) -> PrintedFigure | None:
         tasks = self._whole("tasks") or self._clients[0]
         transfer, block = self._size("xfersize"), self._size("blocksize")
         segments = self._whole("segments") or self.exact.get("segcnt") or self._segments(tasks, block)
@@ -98,7 +97,9 @@ class _Test:
             return None
         own = self._own(access, segments)
         if own is None:
-            return PrintedFigure(f"storage.ior_{access}", self._foreign(transfer, block, segments), tasks, "")
+            given = self._given(transfer, block, segments)
+            name, summary = f"storage.ior_{access}", "a test of IOR that Scope does not have"
+            return reader.foreign(name, summary, [BANDWIDTH, TIME], given, tasks, f"IOR {access}")
         own |= {"file_bytes": block * segments, "transfer_bytes": transfer, "buffer_bytes": transfer}
         if own["layout"] == "strided":
             own["block_bytes"] = block
@@ -130,17 +131,23 @@ class _Test:
             return own | {"cache": "other_rank"} if self._nodes > 1 else None
         return own | {"cache": "direct" if direct else "cached"}
 
-    def _foreign(self, transfer: int, block: int, segments: int) -> dict[str, Value]:
-        return {
-            "api": self.options.get("api", "").partition(" ")[0] or "unknown",
-            "file": "per_process" if self.options.get("access", "").startswith("file-per-process") else "shared",
-            "order": "random" if self.options.get("ordering in a file", "").startswith("random") else "sequential",
-            "tasks": self.options.get("ordering inter file", "") or "no tasks offsets",
-            "options": _others(self.command) or "none",
-            "transfer_bytes": transfer,
-            "block_bytes": block,
-            "segments": segments,
-        }
+    def _given(self, transfer: int, block: int, segments: int) -> list[Given]:
+        """Return the parameters of a test that Scope does not have."""
+        each = self.options.get("access", "").startswith("file-per-process")
+        random = self.options.get("ordering in a file", "").startswith("random")
+        texts = (
+            ("api", "POSIX", self.options.get("api", "").partition(" ")[0] or "unknown"),
+            ("file", "shared", "per_process" if each else "shared"),
+            ("order", "sequential", "random" if random else "sequential"),
+            ("tasks", "no tasks offsets", self.options.get("ordering inter file", "") or "no tasks offsets"),
+            ("options", "none", _others(self.command) or "none"),
+        )
+        sizes = (("transfer_bytes", "transfers of {} B", transfer), ("block_bytes", "blocks of {} B", block))
+        given = [Given(parameter(name, name, [usual, text]), text) for name, usual, text in texts]
+        for name, phrase, size in sizes:
+            said = parameter(name, name, [0], "B", "size").model_copy(update={"words": [phrase]})
+            given.append(Given(said, size))
+        return [*given, Given(parameter("segments", "segments", [1]), segments)]
 
     @property
     def _nodes(self) -> int:
@@ -172,44 +179,41 @@ class _Test:
         return self.exact.get(exact)
 
 
+@dataclass
 class _Reader(DocumentReader):
     """Reads the values of a run, which may have several tests."""
 
     TITLE = "IOR"
     BEGINS = (re.compile(r"WARNING: fsync\(\)"), _TITLE)
+    CLAIMS = (_TITLE,)
+    REFUSED = {_JSON_TEST: "is truncated JSON of IOR; must have at least one whole test"}
+    DIFFERS = ("times of open, transfer and close, from the first rank to the last, are left out",)
+
+    _documented: list[_Test] = field(default_factory=list)
+    """The tests in JSON."""
+    _tests: list[_Test] = field(default_factory=list)
+    """The tests in the text output."""
+    _command: str = ""
+    _sync: bool = True
+    _heads: Sequence[str] = ()
+    _columns: Sequence[str] = ()
 
     @classmethod
     def claims(cls, lines: Sequence[TextLine]) -> bool:
-        """Return whether the lines contain the program's title or its JSON; UsageError if no test is complete."""
-        if any(_TITLE.match(line.text) for line in lines) or any(_is_ior(printed) for printed in objects(lines)):
-            return True
-        if any(_JSON_TEST.match(line.text) for line in lines):
-            raise UsageError("is truncated JSON of IOR; must have at least one whole test")
-        return False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.differences["times of open, transfer and close, from the first rank to the last, are left out"] = None
-        self._documented: list[_Test] = []
-        """The tests in JSON."""
-        self._tests: list[_Test] = []
-        """The tests in the text output."""
-        self._command = ""
-        self._sync = True
-        self._heads: list[str] = []
-        self._columns: list[str] = []
+        """Return whether the lines contain the program's JSON or its title; UsageError if no test is complete."""
+        return any(_is_ior(printed) for printed in objects(lines)) or super().claims(lines)
 
     def _document(self, printed: Printed) -> set[int]:
         if not _is_ior(printed):
             return set()
-        self.versions |= {str(printed.value["Version"]): None} if "Version" in printed.value else {}
+        self.versions += [str(printed.value["Version"])] if "Version" in printed.value else []
         self._documented += _json(printed)
         return printed.numbers
 
     def _takes(self, line: TextLine) -> bool:
         text, tests = line.text, self._tests
         if title := _TITLE.match(text):
-            self.versions[title[1]] = None
+            self.versions.append(title[1])
         elif _NO_SYNC.match(text):
             self._sync = False
         elif found := _COMMAND.match(text):
@@ -237,11 +241,7 @@ class _Reader(DocumentReader):
 
     def close(self) -> None:
         """Add the values of all tests."""
-        self.figures = [figure for test in [*self._documented, *self._tests] for figure in test.figures()]
-        for access in ACCESSES:
-            name = f"storage.ior_{access}"
-            if cases := [printed.parameters for printed in self.figures if printed.benchmark == name]:
-                self.benchmarks.append(_benchmark(access, cases))
+        self.figures = [figure for test in [*self._documented, *self._tests] for figure in test.figures(self)]
 
 
 def _row(test: _Test, row: re.Match[str], columns: Sequence[str], line: int) -> None:
@@ -342,25 +342,3 @@ def _given(command: str) -> set[str] | None:
         else:
             return None
     return given or None
-
-
-def _benchmark(access: str, cases: Sequence[Mapping[str, Value]]) -> Benchmark:
-    """Return the declaration for tests that Scope does not have."""
-    plain = {
-        "api": "POSIX",
-        "file": "shared",
-        "order": "sequential",
-        "tasks": "no tasks offsets",
-        "options": "none",
-    }
-    parameters = [parameter(word, word, [usual, *(case[word] for case in cases)]) for word, usual in plain.items()]
-    for name, phrase in (("transfer_bytes", "transfers of {} B"), ("block_bytes", "blocks of {} B")):
-        size = parameter(name, name, [0], "B", "size")
-        parameters.append(size.model_copy(update={"words": [phrase]}))
-    return declared(
-        f"storage.ior_{access}",
-        f"IOR {access}",
-        "a test of IOR that Scope does not have",
-        [BANDWIDTH, TIME],
-        [*parameters, parameter("segments", "segments", [1])],
-    )

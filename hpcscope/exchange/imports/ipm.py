@@ -11,7 +11,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from hpcscope.exchange.imports import declared, metric, setting
+from hpcscope.exchange.imports import metric, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 
@@ -60,6 +60,7 @@ class Task:
     """Time, calls, bytes and line number by routine."""
 
 
+@dataclass
 class _Reader(LineReader):
     """Reads the values of a banner or of the tasks."""
 
@@ -67,25 +68,23 @@ class _Reader(LineReader):
     BEGINS = (re.compile(r"##IPMv|\s*<\?xml\b"), re.compile(r"\s*<ipm_job_profile\b"))
     CLAIMS = (_BANNER, _TASK)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._banner = False
-        self._region = _WHOLE
-        self._ranks: int | None = None
-        self._wall: tuple[float, int] | None = None
-        self._tasks: list[Task] = []
+    _banner: bool = False
+    _region: str = _WHOLE
+    _ranks: int | None = None
+    _wall: tuple[float, int] | None = None
+    _tasks: list[Task] = field(default_factory=list)
 
     def _takes(self, line: TextLine) -> bool:
         text = line.text.strip()
         if banner := _BANNER.match(text):
             self._banner, self._region = True, _WHOLE
-            self.versions[banner[1]] = None
+            self.versions.append(banner[1])
         elif self._banner and text.startswith("#"):
             self._of_banner(text, line.number)
         elif _TASK.match(text):
             self._task(dict(_ATTRIBUTE.findall(text)), line.number)
         elif self._tasks and (host := _HOST.match(text)):
-            self.hosts[host[1]] = None
+            self.hosts.append(host[1])
         elif self._tasks and text.startswith("<perf "):
             said = dict(_ATTRIBUTE.findall(text))
             with suppress(KeyError, ValueError):
@@ -100,7 +99,7 @@ class _Reader(LineReader):
 
     def _of_banner(self, text: str, line: int) -> None:
         if start := _START.match(text):
-            self.hosts[start[2]] = None
+            self.hosts.append(start[2])
             self.dated(start[1])
         elif stop := _STOP.match(text):
             self._wall = number(stop[1]), line
@@ -110,7 +109,7 @@ class _Reader(LineReader):
             if self._wall is not None:
                 self._add("program", "wall_s", *self._wall)
         elif host := _HOST_AND_TASKS.match(text):
-            self.hosts[host[1]] = None
+            self.hosts.append(host[1])
             self._ranks = int(host[2])
         elif began := _START_AND_WALL.match(text):
             self.dated(began[1], "%m/%d/%y/%H:%M:%S")
@@ -125,7 +124,7 @@ class _Reader(LineReader):
 
     def _task(self, said: dict[str, str], line: int) -> None:
         with suppress(KeyError, ValueError):
-            self.versions[said["ipm_version"]] = None
+            self.versions.append(said["ipm_version"])
             began, size = float(said["stamp_init"]), int(said["mpi_size"])
             self._tasks.append(Task(size, line))
             self.began(began)
@@ -148,7 +147,7 @@ class _Reader(LineReader):
         """Add the sums over the tasks; truncated tasks are ignored."""
         whole = [task for task in self._tasks if task.whole]
         if len(whole) < len(self._tasks) or (whole and len(whole) < whole[0].size):
-            self.differences[f"{self.TITLE}: the file has {len(whole)} of {self._tasks[0].size} ranks"] = None
+            self.differences.append(f"{self.TITLE}: the file has {len(whole)} of {self._tasks[0].size} ranks")
         if not whole:
             return
         self._ranks = whole[0].size
@@ -166,6 +165,6 @@ class _Reader(LineReader):
             self._add(name, "most_s", max(seconds), lines[0])
 
     def _add(self, routine: str, name: str, value: float, line: int) -> None:
-        where = [setting("routine", routine, bare=True), setting("region", self._region, _WHOLE)]
-        benchmark = declared(_NAME, self.TITLE, f"a program as {self.TITLE} saw it", [_METRICS[name]], where)
-        self.add(benchmark, {"routine": routine, "region": self._region}, self._ranks, value, line)
+        given = [setting("routine", routine, bare=True), setting("region", self._region, _WHOLE)]
+        summary = f"a program as {self.TITLE} saw it"
+        self.add(self.foreign(_NAME, summary, [_METRICS[name]], given, self._ranks), value, line)

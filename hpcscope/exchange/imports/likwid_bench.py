@@ -5,10 +5,9 @@ write-allocate traffic (bench.c). `Size` is the size of all streams together.
 """
 
 import re
-from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from hpcscope.catalog.benchmark import Value
-from hpcscope.exchange.imports import BANDWIDTH, declared, metric, once, parameter, setting
+from hpcscope.exchange.imports import BANDWIDTH, Given, metric, once, parameter, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 
@@ -34,25 +33,17 @@ _FACTS = {
 }
 
 
+@dataclass
 class _Reader(LineReader):
     TITLE = "likwid-bench"
     BEGINS = (_TEST,)
+    CLAIMS = (re.compile(r"\s*LIKWID MICRO BENCHMARK\s*$"), (_TEST, re.compile(r"MByte/s:\t")))
+    LACKS = ("the version",)
 
-    @classmethod
-    def claims(cls, lines: Sequence[TextLine]) -> bool:
-        """Return whether the lines contain the program's title, or a test and its rate."""
-        if any(line.text.strip() == "LIKWID MICRO BENCHMARK" for line in lines):
-            return True
-        rated = any(line.text.startswith("MByte/s:\t") for line in lines)
-        return rated and any(_TEST.match(line.text) for line in lines)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.missing["the version"] = None
-        self._test = ""
-        self._threads = 1
-        self._values: dict[str, tuple[str, int]] = {}
-        """Values by key, with their line numbers."""
+    _test: str = ""
+    _threads: int = 1
+    _values: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Values by key, with their line numbers."""
 
     def _takes(self, line: TextLine) -> bool:
         if named := _TEST.match(line.text):
@@ -70,19 +61,17 @@ class _Reader(LineReader):
 
     def close(self) -> None:
         """Add the values with the known settings of their test; a file may be truncated."""
-        of: dict[str, Value] = {"test": self._test, "threads": self._threads}
-        if size := self._values.get("Size (Byte)"):
-            of["size_bytes"] = int(size[0])
         iterations = self._values.get("Iterations")
         repetitions = int(iterations[0]) if iterations else None
-        where = [
+        size_bytes = parameter("size_bytes", "size", [0], "B", role="size")
+        given = [
             setting("test", self._test, bare=True),
-            parameter("threads", "threads", [1], role="parallel"),
-            parameter("size_bytes", "size", [0], "B", role="size"),
+            Given(parameter("threads", "threads", [1], role="parallel"), self._threads),
+            Given(size_bytes, int(size[0])) if (size := self._values.get("Size (Byte)")) else size_bytes,
         ]
         for key, (cell, line) in self._values.items():
             if key in _METRICS:
                 measured, exponent = _METRICS[key]
                 value = number(cell) if "e" in cell else number(cell, exponent)
-                benchmark = declared(_NAME, self.TITLE, f"a loop over streams of {self.TITLE}", [measured], where)
-                self.add(benchmark, of, 1, value, line, "mean", repetitions=repetitions)
+                case = self.foreign(_NAME, f"a loop over streams of {self.TITLE}", [measured], given, 1)
+                self.add(case, value, line, "mean", repetitions=repetitions)

@@ -8,12 +8,11 @@ prints its own pairs, possibly after the results.
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from hpcscope.catalog.benchmark import Value
-from hpcscope.errors import UsageError
-from hpcscope.exchange.imports import MESSAGE_SIZE, TIME, MixedRunsError, declared, once, parameter, setting
+from hpcscope.exchange.imports import MESSAGE_SIZE, TIME, Given, MixedRunsError, once, parameter, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside
@@ -42,27 +41,20 @@ _SLOWEST = "slowest pairs again"
 _NEEDED = {"Number of MPI-Task", "Message length", "Number of Iteration", "serial test"}
 
 
+@dataclass
 class _Reader(LineReader):
     TITLE = "LinkTest"
     BEGINS = (_FIRST, _RANKS)
+    CLAIMS = (_RANKS, _RESULT)
+    REFUSED = {
+        _SECOND: "LinkTest 2 is not read: its results do not say the message size and the number of ranks",
+    }
 
-    @classmethod
-    def claims(cls, lines: Sequence[TextLine]) -> bool:
-        """Return whether the lines contain settings or results of version 1; UsageError for version 2."""
-        found = any(_RANKS.match(line.text) or _RESULT.match(line.text) for line in lines)
-        if not found and any(_SECOND.match(line.text) for line in lines):
-            raise UsageError(
-                "LinkTest 2 is not read: its results do not say the message size and the number of ranks"
-            )
-        return found
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._settings: dict[str, int] = {}
-        self._beside: dict[tuple[str, str], dict[Beside, float]] = {}
-        self._iteration = ""
-        self._serial: Counter[str] = Counter()
-        self._restarts: set[str] = set()
+    _settings: dict[str, int] = field(default_factory=dict)
+    _beside: dict[tuple[str, str], dict[Beside, float]] = field(default_factory=dict)
+    _iteration: str = ""
+    _serial: Counter[str] = field(default_factory=Counter)
+    _restarts: set[str] = field(default_factory=set)
 
     def _takes(self, line: TextLine) -> bool:
         if said := _SETTING.match(line.text):
@@ -81,9 +73,9 @@ class _Reader(LineReader):
         elif restart := _RESTART.match(line.text):
             self._restarts.add(restart[1])
         elif host := _HOST.match(line.text):
-            self.hosts[host[1]] = None
+            self.hosts.append(host[1])
         elif _STEP.match(line.text):
-            self.differences[f"{self.TITLE}: values of single steps are left out"] = None
+            self.differences.append(f"{self.TITLE}: values of single steps are left out")
         else:
             return _SAID.match(line.text) is not None
         return True
@@ -101,9 +93,8 @@ class _Reader(LineReader):
             beside[_BESIDE[which]] = number(cell, -6)
             return True
         if again and self._settings.get("max stest") != self._settings.get("Number of MPI-Task"):
-            self.differences[
-                f"{self.TITLE}: the mean of the slowest pairs is left out: {self.TITLE} miscomputes it"
-            ] = None
+            unknown = f"the mean of the slowest pairs is left out: {self.TITLE} miscomputes it"
+            self.differences.append(f"{self.TITLE}: {unknown}")
             return True
         return self._add(_NAME, _SLOWEST if again else self._test, {}, cell, line, beside=beside)
 
@@ -114,19 +105,19 @@ class _Reader(LineReader):
         iterations = self._settings.get("Number of Iteration")
         return self._add(f"{_NAME}_pair", test, ends, cell, line, repetitions=iterations)
 
-    def _add(self, name: str, test: str, ends: Mapping[str, Value], cell: str, line: int, **further: Any) -> bool:
+    def _add(self, name: str, test: str, ends: Mapping[str, int], cell: str, line: int, **further: Any) -> bool:
         """Add the time of one pair or of all pairs; return whether the settings of its test were printed."""
         if not self._settings.keys() >= _NEEDED:
             return False
-        where = [MESSAGE_SIZE, setting("test", test, bare=True), parameter("messages", "messages in a row", [1])]
-        where += [parameter(end, end, [0]) for end in ends]
-        benchmark = declared(name, self.TITLE, f"pairs of ranks, as {self.TITLE} measures them", [TIME], where)
-        of: dict[str, Value] = {
-            "message_bytes": self._settings["Message length"],
-            "messages": self._settings["Number of Iteration"],
-        }
-        ranks = self._settings["Number of MPI-Task"]
-        self.add(benchmark, {**of, "test": test, **ends}, ranks, number(cell, -6), line, "mean", **further)
+        given = [
+            Given(MESSAGE_SIZE, self._settings["Message length"]),
+            setting("test", test, bare=True),
+            Given(parameter("messages", "messages in a row", [1]), self._settings["Number of Iteration"]),
+            *(Given(parameter(end, end, [0]), rank) for end, rank in ends.items()),
+        ]
+        summary = f"pairs of ranks, as {self.TITLE} measures them"
+        case = self.foreign(name, summary, [TIME], given, self._settings["Number of MPI-Task"])
+        self.add(case, number(cell, -6), line, "mean", **further)
         return True
 
     def close(self) -> None:

@@ -12,9 +12,8 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from hpcscope.catalog.benchmark import Metric, Parameter, Value
-from hpcscope.errors import UsageError
-from hpcscope.exchange.imports import BANDWIDTH, TIME, declared, metric, parameter, setting
+from hpcscope.catalog.benchmark import Metric
+from hpcscope.exchange.imports import BANDWIDTH, TIME, Given, metric, parameter, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 
@@ -55,23 +54,14 @@ _NAMED = {"time": TIME, "bandwidth": BANDWIDTH, "parallelism": metric("paralleli
 class _Reader(LineReader):
     TITLE = "lmbench"
     BEGINS = (re.compile(r"\[lmbench\d"),)
+    CLAIMS = (_OWN, _STRIDE, _CONTEXT)
+    REFUSED = {_TABLE: "is the table of lmbench's `make see`; must be a file of lmbench's directory results"}
+    LACKS = ("the number of trials",)
 
-    @classmethod
-    def claims(cls, lines: Sequence[TextLine]) -> bool:
-        """Return whether the lines contain output that only lmbench prints; UsageError for its scripts' table."""
-        if any(_OWN.match(line.text) or _STRIDE.match(line.text) or _CONTEXT.match(line.text) for line in lines):
-            return True
-        if any(_TABLE.match(line.text) for line in lines):
-            raise UsageError("is the table of lmbench's `make see`; must be a file of lmbench's directory results")
-        return False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.missing["the number of trials"] = None
-        self._heading = ""
-        """Heading of the following pairs; `stride`, `context` and `files` for pairs with special units."""
-        self._stride = self._kib = 0
-        self._order = "unknown"
+    _heading = ""
+    """Heading of the following pairs; `stride`, `context` and `files` for pairs with special units."""
+    _stride = _kib = 0
+    _order = "unknown"
 
     def _takes(self, line: TextLine) -> bool:
         text = line.text
@@ -107,9 +97,9 @@ class _Reader(LineReader):
 
     def _note(self, text: str) -> None:
         if version := _VERSION.match(text):
-            self.versions[version[1]] = None
+            self.versions.append(version[1])
         elif host := _HOST.match(text):
-            self.hosts[host[1]] = None
+            self.hosts.append(host[1])
         elif self.started_unix_s is None and (date := _DATE.match(text)):
             with suppress(ValueError, OverflowError):
                 began = time.strptime(f"{date[1]} {date[2]}", "%a %b %d %H:%M:%S %Y")
@@ -119,17 +109,19 @@ class _Reader(LineReader):
         value = number(pair["value"])
         if self._heading == "stride":
             array = round(number(pair["size"]) * 2**20 / 512) * 512
-            where = [_bytes("array_bytes", "array"), _bytes("stride_bytes", "stride", "problem")]
-            where.append(setting("order", self._order))
-            of: dict[str, Value] = {"array_bytes": array, "stride_bytes": self._stride, "order": self._order}
+            given = [
+                _bytes("array_bytes", "array", array),
+                _bytes("stride_bytes", "stride", self._stride, "problem"),
+                setting("order", self._order),
+            ]
             access_s = number(pair["value"], -9)
-            self._add("node.lmbench_memory_load", _ACCESS, "dependent loads", access_s, of, where, line)
+            self._add("node.lmbench_memory_load", _ACCESS, "dependent loads", access_s, given, line)
         elif self._heading == "context":
-            where = [parameter("processes", "processes", [2], role="size")]
-            where.append(_bytes("work_bytes", "work", "problem"))
-            of = {"processes": int(number(pair["size"])), "work_bytes": self._kib * 1024}
+            processes = parameter("processes", "processes", [2], role="size")
+            given = [Given(processes, int(number(pair["size"])))]
+            given.append(_bytes("work_bytes", "work", self._kib * 1024, "problem"))
             switch_s = number(pair["value"], -6)
-            self._add("node.lmbench_context_switch", TIME, "context switch", switch_s, of, where, line)
+            self._add("node.lmbench_context_switch", TIME, "context switch", switch_s, given, line)
         elif self._heading == "mappings":
             self._named("time", "mmap", value * 1e-6, line, _size(pair["size"]))
         elif self._heading.endswith("parallelism"):
@@ -141,40 +133,31 @@ class _Reader(LineReader):
         return True
 
     def _file_row(self, row: re.Match[str], line: int) -> None:
-        where = [_bytes("file_bytes", "file")]
-        of: dict[str, Value] = {"file_bytes": int(row[1]) * 1024}
+        given = [_bytes("file_bytes", "file", int(row[1]) * 1024)]
         for measured, cell in ((_CREATED, row[3]), (_REMOVED, row[4])):
-            self._add("storage.lmbench_files", measured, "files", float(cell), of, where, line)
+            self._add("storage.lmbench_files", measured, "files", float(cell), given, line)
 
     def _named(self, title: str, what: str, value: float, line: int, size: int | None = None) -> None:
         """Add the time, bandwidth or parallelism of an operation."""
         measured = _NAMED[title]
-        where = [setting("operation", what, bare=True)]
-        of: dict[str, Value] = {"operation": what}
+        given = [setting("operation", what, bare=True)]
         benchmark = f"node.lmbench_{title}"
         if size is not None:
             benchmark, title = f"{benchmark}_by_size", f"{title} by size"
-            where.append(_bytes("size_bytes", "size"))
-            of["size_bytes"] = size
-        self._add(benchmark, measured, title, value, of, where, line)
+            given.append(_bytes("size_bytes", "size", size))
+        self._add(benchmark, measured, title, value, given, line)
 
     def _add(
-        self,
-        benchmark: str,
-        measured: Metric,
-        title: str,
-        value: float,
-        of: dict[str, Value],
-        where: Sequence[Parameter],
-        line: int,
+        self, benchmark: str, measured: Metric, title: str, value: float, given: Sequence[Given], line: int
     ) -> None:
-        declaration = declared(benchmark, f"{self.TITLE} {title}", f"{title} by {self.TITLE}", [measured], where)
+        summary = f"{title} by {self.TITLE}"
+        case = self.foreign(benchmark, summary, [measured], given, 1, f"{self.TITLE} {title}")
         # lat_mem_rd.c keeps the minimum of the trials, lib_timing.c their median.
-        self.add(declaration, of, 1, value, line, "minimum" if measured is _ACCESS else "median")
+        self.add(case, value, line, "minimum" if measured is _ACCESS else "median")
 
 
-def _bytes(name: str, label: str, role: str = "size") -> Parameter:
-    return parameter(name, label, [0], "B", role=role)
+def _bytes(name: str, label: str, value: int, role: str = "size") -> Given:
+    return Given(parameter(name, label, [0], "B", role=role), value)
 
 
 def _size(text: str) -> int:

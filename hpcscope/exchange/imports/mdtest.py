@@ -6,10 +6,10 @@ for the plain sequence in one directory or one directory per process; other rate
 """
 
 import re
-from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-from hpcscope.catalog.benchmark import Benchmark, Value
-from hpcscope.exchange.imports import PrintedFigure, declared, metric, once, parameter
+from hpcscope.catalog.benchmark import Value
+from hpcscope.exchange.imports import Given, PrintedFigure, metric, once, parameter
 from hpcscope.exchange.imports.lines import TextLine, number, words
 from hpcscope.exchange.imports.reader import LineReader
 
@@ -29,6 +29,7 @@ _OPERATIONS = {
     "Tree removal": ("tree_remove_per_s", ""),
 }
 """Metric of mdtest's own benchmark, and of Scope's benchmark if it has the operation."""
+_METRICS = [metric(name, "1/s", operation.lower(), "higher") for operation, (name, _) in _OPERATIONS.items()]
 _SHOWN = re.compile(r"-[vF]+|-u|--?(?:dir|n|i|d|w|e|N)")
 """Options with which a test remains a case of Scope."""
 
@@ -45,24 +46,25 @@ _SAID = re.compile(
 )
 
 
+@dataclass
 class _Reader(LineReader):
     TITLE = "mdtest"
     BEGINS = (_TITLE,)
     ENDS = re.compile(r"-- finished at ")
     CLAIMS = (_TITLE,)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._ranks = self._nodes = self._iterations = 0
-        self._rates = False
-        """Whether the summary that is being read has rates instead of times."""
-        self._command: dict[str, str] = {}
-        self._rows: dict[str, tuple[tuple[float, float, float], int]] = {}
-        """Highest, lowest and mean rate, and line number, by operation."""
+    _ranks: int = 0
+    _nodes: int = 0
+    _iterations: int = 0
+    _rates: bool = False
+    """Whether the summary that is being read has rates instead of times."""
+    _command: dict[str, str] = field(default_factory=dict)
+    _rows: dict[str, tuple[tuple[float, float, float], int]] = field(default_factory=dict)
+    """Highest, lowest and mean rate, and line number, by operation."""
 
     def _takes(self, line: TextLine) -> bool:
         if title := _TITLE.match(line.text):
-            self.versions[title[1]] = None
+            self.versions.append(title[1])
             self._ranks, self._nodes = int(title[2]), int(title[3])
         elif command := _COMMAND.match(line.text):
             once(self._command, "command line", command[1])
@@ -85,11 +87,10 @@ class _Reader(LineReader):
                 continue
             own = self._own(options, operation)
             other, metric_ = _OPERATIONS[operation]
-            figure = PrintedFigure(
-                benchmark=BENCHMARK if own is not None else OTHER,
-                parameters=own if own is not None else _foreign(options),
-                ranks=self._ranks,
-                metric=metric_ if own is not None else other,
+            case = self._other(options) if own is None else PrintedFigure(BENCHMARK, own, self._ranks, "")
+            figure = replace(
+                case,
+                metric=other if own is None else metric_,
                 values=(mean,),
                 statistic="each" if single else "mean",
                 line=line,
@@ -97,7 +98,6 @@ class _Reader(LineReader):
                 beside={} if single else {"mean": mean, "minimum": least, "maximum": most},
             )
             self.figures.append(figure)
-        self.benchmarks = _benchmarks(self.figures)
 
     def _own(self, options: dict[str, str], operation: str) -> dict[str, Value] | None:
         """Return the parameters of Scope's equivalent case; None if there is none."""
@@ -117,6 +117,18 @@ class _Reader(LineReader):
             "cache": "other_rank" if shift != "0" else "cached",
         }
 
+    def _other(self, options: dict[str, str]) -> PrintedFigure:
+        """Return the case of what Scope does not measure."""
+        covered = ("-n", "-i", "-d", "-v")
+        others = " ".join(f"{name} {value}".strip() for name, value in options.items() if name not in covered)
+        files, said = options.get("-n", "0"), others or "none"
+        given = [
+            Given(parameter("files", "files", [0], role="size"), int(files) if files.isdigit() else 0),
+            Given(parameter("options", "options", ["none", said]), said),
+        ]
+        summary = "rates of operations on directories and files that Scope does not measure"
+        return self.foreign(OTHER, summary, _METRICS, given, self._ranks)
+
 
 def _options(command: str) -> dict[str, str]:
     """Return the options of a command line with their values, which are empty for options without a value."""
@@ -130,29 +142,3 @@ def _options(command: str) -> dict[str, str]:
             options[last] = word
             last = ""
     return options
-
-
-def _foreign(options: dict[str, str]) -> dict[str, Value]:
-    others = (f"{name} {value}".strip() for name, value in options.items() if name not in ("-n", "-i", "-d", "-v"))
-    files = options.get("-n", "0")
-    return {"files": int(files) if files.isdigit() else 0, "options": " ".join(others) or "none"}
-
-
-def _benchmarks(figures: Sequence[PrintedFigure]) -> list[Benchmark]:
-    """Return the declaration for what Scope does not measure."""
-    cases = [printed.parameters for printed in figures if printed.benchmark == OTHER]
-    if not cases:
-        return []
-    metrics = {name: operation.lower() for operation, (name, _) in _OPERATIONS.items()}
-    return [
-        declared(
-            OTHER,
-            "mdtest",
-            "rates of operations on directories and files that Scope does not measure",
-            [metric(name, "1/s", label, "higher") for name, label in metrics.items()],
-            [
-                parameter("files", "files", [0], role="size"),
-                parameter("options", "options", ["none", *(case["options"] for case in cases)]),
-            ],
-        )
-    ]

@@ -10,8 +10,9 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from hpcscope.exchange.imports import MESSAGE_SIZE, PrintedFigure, Reading, declared, metric, once, setting
+from hpcscope.exchange.imports import MESSAGE_SIZE, Given, Reading, metric, once, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside
@@ -36,8 +37,7 @@ _METRICS = {
 }
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?(?:e[+-]?\d+)?$")
 _BESIDE: dict[str, Beside] = {"i_min": "minimum", "i_max": "maximum", "i_p99": "p99"}
-
-
+_DOCUMENT = re.compile(r'\{.*"nccl_version"')
 _UNKNOWN = "unknown"
 
 
@@ -49,26 +49,18 @@ class _Reader(LineReader):
         re.compile(rf'{_SETTINGS.pattern}|\{{"version"'),
     )
     ENDS = re.compile(r"# Avg bus bandwidth")
+    CLAIMS = ((_HEAD, re.compile(r".*busbw")), _DOCUMENT)
 
-    @classmethod
-    def claims(cls, lines: Sequence[TextLine]) -> bool:
-        """Return whether the lines contain the header of the table, or a document written by `-J`."""
-        if any(_HEAD.match(line.text) for line in lines) and any("busbw" in line.text for line in lines):
-            return True
-        return any(map(_is_document, lines))
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._test = _UNKNOWN
-        self._ranks: int | None = None
-        self._iterations: int | None = None
-        self._columns: list[str] = []
+    _test = _UNKNOWN
+    _ranks: int | None = None
+    _iterations: int | None = None
+    _columns: Sequence[str] = ()
 
     def reading(self, lines: Sequence[TextLine]) -> Reading:
         """Return the values of a table, or of a document; no values if the document is truncated."""
-        if not lines or not _is_document(lines[0]):
+        if not lines or not _DOCUMENT.match(lines[0].text):
             return super().reading(lines)
-        self.missing["the version"] = None
+        self.missing.append("the version")
         try:
             self._document(lines)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -78,12 +70,12 @@ class _Reader(LineReader):
     def close(self) -> None:
         """Report the operation as missing if no line named it."""
         if self._test == _UNKNOWN and not self.missing:
-            self.missing["the operation"] = None
+            self.missing.append("the operation")
 
     def _takes(self, line: TextLine) -> bool:
         text = line.text
         if version := _VERSION.match(text):
-            self.versions[version[1]] = None
+            self.versions.append(version[1])
         elif test := _TEST.match(text):
             self._test = test[2].removesuffix("_perf")
         elif settings := _SETTINGS.match(text):
@@ -91,7 +83,7 @@ class _Reader(LineReader):
         elif rank := _RANK.match(text):
             once(self.facts, f"rank {rank['rank']}", line.number)
             self._ranks = len(self.facts)
-            self.hosts[rank["host"]] = None
+            self.hosts.append(rank["host"])
         elif _HEAD.match(text):
             columns = text.lstrip("# ").split()
             heads = [column for column in columns if column in _MEASURES]
@@ -164,7 +156,7 @@ class _Reader(LineReader):
                 where = {**settings, "buffers": side}
                 failure = f"{of['nwrong']:g} wrong elements" if of["nwrong"] else ""
                 self._values(where, int(row["size"]), values, lines[0].number, failure)
-        self.hosts |= dict.fromkeys(str(device["hostname"]) for device in config["devices"])
+        self.hosts += [str(device["hostname"]) for device in config["devices"]]
         self.understood = {line.number for line in lines[: text.count("\\n", 0, end) + 1]}
 
     def _values(
@@ -177,16 +169,14 @@ class _Reader(LineReader):
         beside: dict[Beside, float] | None = None,
     ) -> None:
         """Add the values for one size, out of place or in place; `beside` belongs to the time."""
-        name = f"network.nccl_{self._test}"
-        where = [MESSAGE_SIZE, *(setting(key, value) for key, value in settings.items())]
+        given = [Given(MESSAGE_SIZE, size), *(setting(key, value) for key, value in settings.items())]
         title = f"NCCL {self._test.replace('_', ' ')}"
+        summary = f"{self._test} of {self.TITLE}"
         metrics = [_METRICS[one] for one in values]
-        self.benchmarks.append(declared(name, title, f"{self._test} of {self.TITLE}", metrics, where))
+        case = self.foreign(f"network.nccl_{self._test}", summary, metrics, given, self._ranks, title)
         for one, of in values.items():
-            figure = PrintedFigure(
-                benchmark=name,
-                parameters={**settings, "message_bytes": size},
-                ranks=self._ranks,
+            figure = replace(
+                case,
                 metric=one,
                 values=tuple(of),
                 statistic="each" if one == "iteration_s" else "mean",
@@ -196,10 +186,6 @@ class _Reader(LineReader):
                 failure=failure,
             )
             self.figures.append(figure)
-
-
-def _is_document(line: TextLine) -> bool:
-    return line.text.startswith("{") and '"nccl_version"' in line.text
 
 
 def _printed(cell: str, unit: float) -> float:

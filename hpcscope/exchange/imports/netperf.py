@@ -8,9 +8,10 @@ stream (nettest_omni.c). Tables without a title (`-P 0`) name neither test nor u
 
 import csv
 import re
+from dataclasses import dataclass, field
 
 from hpcscope.catalog.benchmark import Metric, Value
-from hpcscope.exchange.imports import BANDWIDTH, PrintedFigure, declared, metric, parameter, setting
+from hpcscope.exchange.imports import ANY_SIZE, BANDWIDTH, Given, PrintedFigure, metric, parameter, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 
@@ -42,22 +43,22 @@ _SENT_RATE = metric("sent_bytes_per_s", "B/s", "bandwidth of the sender", "highe
 _TRANSACTION_RATE = metric("transactions_per_s", "1/s", "transactions", "higher")
 
 
+@dataclass
 class _Reader(LineReader):
     TITLE = "netperf"
     BEGINS = (_TEST,)
     CLAIMS = (_TEST, _OF_KEYS)
+    LACKS = ("the version",)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.missing["the version"] = None
-        self._test = self._options = ""
-        self._unit: float | None = None
-        self._size = 0
-        self._table = False
-        """Whether the run prints a table instead of keys."""
-        self._heads: list[str] = []
-        self._keys: dict[str, str] = {}
-        self._line = 0
+    _test: str = ""
+    _options: str = ""
+    _unit: float | None = None
+    _size: int = 0
+    _table: bool = False
+    """Whether the run prints a table instead of keys."""
+    _heads: list[str] = field(default_factory=list)
+    _keys: dict[str, str] = field(default_factory=dict)
+    _line: int = 0
 
     def _takes(self, line: TextLine) -> bool:
         text = line.text
@@ -105,7 +106,7 @@ class _Reader(LineReader):
         if not re.fullmatch(r"\d+[.,]\d+", rate):
             return
         if unit not in (*_UNITS, "Trans"):
-            self.missing["the unit of the throughput (-k, -o and -O need THROUGHPUT_UNITS)"] = None
+            self.missing.append("the unit of the throughput (-k, -o and -O need THROUGHPUT_UNITS)")
             return
         test, sizes = self._name(keys), [int("0" + re.sub(r"\D", "", keys.get(key, ""))) for key in _SIZES]
         if unit == "Trans":
@@ -159,17 +160,13 @@ class _Reader(LineReader):
         if test == "TCP_RR":
             of["nodelay"] = "on" if "nodelay" in self._options else "off"
         else:
-            self.differences[f"{self.TITLE} UDP_RR: datagrams have no header and are not retransmitted"] = None
+            self.differences.append(f"{self.TITLE} UDP_RR: datagrams have no header and are not retransmitted")
         half = PrintedFigure("network.latency", of, 2, "latency_s", (1 / rate / 2,), "mean", line)
         self.figures.append(half)
 
     def _add(self, measured: Metric, test: str, size: int, response: int, value: float, line: int) -> None:
         """Add a value of netperf's own benchmark."""
-        where = [
-            setting("test", test, bare=True),
-            parameter("message_bytes", "message size", [0], "B", role="size"),
-            parameter("response_bytes", "answer", [0], "B"),
-        ]
-        of: dict[str, Value] = {"test": test, "message_bytes": size, "response_bytes": response}
-        benchmark = declared(_NAME, self.TITLE, f"streams and transactions of {self.TITLE}", [measured], where)
-        self.add(benchmark, of, 2, value, line, "mean")
+        answer = Given(parameter("response_bytes", "answer", [0], "B"), response)
+        given = [setting("test", test, bare=True), Given(ANY_SIZE, size), answer]
+        summary = f"streams and transactions of {self.TITLE}"
+        self.add(self.foreign(_NAME, summary, [measured], given, 2), value, line, "mean")

@@ -10,9 +10,9 @@ of the two versions.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from hpcscope.exchange.imports import BANDWIDTH, MESSAGE_SIZE, PrintedFigure, declared, metric, setting
+from hpcscope.exchange.imports import BANDWIDTH, MESSAGE_SIZE, Given, PrintedFigure, metric, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Statistic
@@ -63,8 +63,11 @@ class Preamble:
     """Whether values have been read."""
 
 
+@dataclass
 class _Reader(LineReader):
     TITLE = "NetPIPE"
+
+    _settings: Preamble = field(default_factory=Preamble)
 
     @classmethod
     def claims(cls, lines: Sequence[TextLine]) -> bool:
@@ -74,19 +77,15 @@ class _Reader(LineReader):
         written = sum(_written(line.text) is not None for line in lines)
         return written > len(lines) / 2
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._settings = Preamble()
-
     def _takes(self, line: TextLine) -> bool:
         if found := _found(line.text):
             version, row = found
-            self.versions[version] = None
+            self.versions.append(version)
             self._settings.rows = True
             # Rows of `np.out` do not identify their program, whatever precedes them.
             of = self._settings if "n" in row.groupdict() else Preamble()
             if not of.said:
-                self.missing["the transport and the mode (np.out has neither)"] = None
+                self.missing.append("the transport and the mode (np.out has neither)")
             self._row(of, version, row.groupdict(), line.number)
             return True
         settings = Preamble() if self._settings.rows else self._settings
@@ -96,7 +95,7 @@ class _Reader(LineReader):
             settings.transport = transport
         elif _PROCESS.match(line.text):
             settings.transport = "mpi"
-            self.hosts[line.text.partition(": ")[2]] = None
+            self.hosts.append(line.text.partition(": ")[2])
         elif not _SAID.match(line.text):
             return False
         settings.said, self._settings = True, settings
@@ -106,13 +105,13 @@ class _Reader(LineReader):
         """Add the time and the rate of a row."""
         best = version == "3"
         if best:
-            self.differences[f"{self.TITLE} 3: the time is from the best trial"] = None
+            self.differences.append(f"{self.TITLE} 3: the time is from the best trial")
             size, seconds = int(cells["size"]), number(cells["time"], -6 if "unit" in cells else 0)
             rate = number(cells["rate"]) * (2**20 if cells.get("unit") == "MBps" else 2**17)
         elif "prefix" in cells:
             size = round(number(cells["size"], _PREFIXES[cells["prefix"]]))
             if cells["prefix"] in ("M", "G"):
-                self.differences[f"{self.TITLE} 5: sizes of 1 MB and more are printed with three decimals"] = None
+                self.differences.append(f"{self.TITLE} 5: sizes of 1 MB and more are printed with three decimals")
             seconds = number(cells["time"], _SECONDS[cells["second"]])
             rate = number(cells["rate"], _PREFIXES[cells["unit"]]) / 8
         else:
@@ -133,11 +132,9 @@ class _Reader(LineReader):
             return PrintedFigure("network.latency", {**way, _SIZE: size}, 2, "latency_s")
         said = {"transport": settings.transport, "mode": settings.mode if settings.said else "unknown"}
         of = [metric("time_s", "s", "time of a message"), BANDWIDTH]
-        where = [MESSAGE_SIZE, *(setting(key, value) for key, value in said.items())]
+        given = [Given(MESSAGE_SIZE, size), *(setting(key, value) for key, value in said.items())]
         summary = f"the exchange of messages of {self.TITLE}"
-        self.benchmarks.append(declared("network.netpipe", self.TITLE, summary, of, where))
-        ranks = 1 if settings.transport == "memory" else 2
-        return PrintedFigure("network.netpipe", {**said, _SIZE: size}, ranks, "time_s")
+        return self.foreign("network.netpipe", summary, of, given, 1 if settings.transport == "memory" else 2)
 
 
 def _found(text: str) -> tuple[str, re.Match[str]] | None:

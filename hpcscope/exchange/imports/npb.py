@@ -7,11 +7,10 @@ case of Scope's kernel of the same name; with threads, in a larger class or unde
 """
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
-from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.catalog.declared import declared as of_scope
-from hpcscope.exchange.imports import PrintedFigure, declared, metric, once, parameter
+from hpcscope.exchange.imports import Given, PrintedFigure, metric, once, parameter
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 
@@ -49,8 +48,14 @@ _SAID = re.compile(
     r"|\s+iteration\s*$|\s{8,9}\d+\s*$"
     r"|\s+NPB-CPP is developed by|\s+In case of questions or problems, please"
 )
+_METRICS = (
+    metric("time_s", "s", "time"),
+    metric("mops_per_s", "Mop/s", "rate", "higher"),
+    metric("mops_per_process_per_s", "Mop/s", "rate of a rank", "higher"),
+)
 
 
+@dataclass
 class _Reader(LineReader):
     """Reads the values of a completed kernel."""
 
@@ -58,11 +63,9 @@ class _Reader(LineReader):
     BEGINS = (_BANNER, _TITLE)
     CLAIMS = (_TITLE,)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._kernel = ""
-        self._facts: dict[str, tuple[str, int]] = {}
-        """Values and line numbers by name."""
+    _kernel: str = ""
+    _facts: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Values and line numbers by name."""
 
     def _takes(self, line: TextLine) -> bool:
         if title := _TITLE.match(line.text):
@@ -78,16 +81,14 @@ class _Reader(LineReader):
         if not self._kernel:
             return
         if version := self._value("Version"):
-            self.versions[version] = None
+            self.versions.append(version)
         time_s = self._value("Time in seconds")
         is_short = _DIGITS.match(time_s) is not None and number(time_s) < SHORTEST_S
         if is_short:
-            self.missing["enough digits of times below 1 s"] = None
+            self.missing.append("enough digits of times below 1 s")
         total = self._whole("Total processes") or 1
         ranks = self._whole("Active procs") or total
         case = self._case(ranks)
-        if case.benchmark.startswith("application.nas_"):
-            self.benchmarks.append(_benchmark(case.benchmark))
         if self._value("Class") not in CLASSES:
             return
         metrics = {"Time in seconds": "time_s", "Mop/s total": "mops_per_s"}
@@ -106,9 +107,15 @@ class _Reader(LineReader):
         threads = self._whole("Total threads") or self._whole("Total number of threads") or 0
         if known and problem_class in known.parameter["class"].choices and not threads:
             return PrintedFigure(name, {"class": problem_class}, ranks, "", failure=self._failure)
-        name = f"application.nas_{re.sub(r'[^a-z0-9]+', '_', self._kernel)}"
-        parameters: dict[str, Value] = {"class": problem_class, "threads": threads}
-        return PrintedFigure(name, parameters, ranks, "", failure=self._failure)
+        kernel = re.sub(r"[^a-z0-9]+", "_", self._kernel)
+        named = kernel.upper()
+        given = [
+            Given(parameter("class", "class", CLASSES, role="size"), problem_class),
+            Given(parameter("threads", "threads", [0], role="parallel"), threads),
+        ]
+        summary = f"NAS kernel {named}, measured by its own program"
+        case = self.foreign(f"application.nas_{kernel}", summary, _METRICS, given, ranks, f"NAS {named}")
+        return replace(case, failure=self._failure)
 
     @property
     def _failure(self) -> str:
@@ -124,18 +131,3 @@ class _Reader(LineReader):
 
     def _value(self, name: str) -> str:
         return self._facts.get(name, ("", 0))[0]
-
-
-def _benchmark(name: str) -> Benchmark:
-    kernel = name.removeprefix("application.nas_").upper()
-    return declared(
-        name,
-        f"NAS {kernel}",
-        f"NAS kernel {kernel}, measured by its own program",
-        [
-            metric("time_s", "s", "time"),
-            metric("mops_per_s", "Mop/s", "rate", "higher"),
-            metric("mops_per_process_per_s", "Mop/s", "rate of a rank", "higher"),
-        ],
-        [parameter("class", "class", CLASSES, role="size"), parameter("threads", "threads", [0], role="parallel")],
-    )

@@ -10,14 +10,14 @@ and, without `-f`, the number of repetitions are not printed.
 import re
 from dataclasses import dataclass, field, replace
 
-from hpcscope.catalog.benchmark import Benchmark, Definition, Value
+from hpcscope.catalog.benchmark import Definition, Parameter, Value
 from hpcscope.exchange.imports import (
     BANDWIDTH,
     MESSAGE_SIZE,
     TIME,
+    Given,
     MixedRunsError,
     PrintedFigure,
-    declared,
     metric,
     once,
     setting,
@@ -141,6 +141,7 @@ class PrintedTable:
         return any(word in self.title for word in _DEVICES)
 
 
+@dataclass
 class _Reader(LineReader):
     TITLE = "OSU Micro-Benchmarks"
     BEGINS = (
@@ -150,17 +151,15 @@ class _Reader(LineReader):
     )
     CLAIMS = (_TITLE, _INIT)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._table: PrintedTable | None = None
-        self._workers: dict[str, str] = {}
-        """Buffer location of each process, printed before the title."""
+    _table: PrintedTable | None = None
+    _workers: dict[str, str] = field(default_factory=dict)
+    """Buffer location of each process, printed before the title."""
 
     def _takes(self, line: TextLine) -> bool:
         text = line.text
         if title := _TITLE.match(text):
             self._table = PrintedTable(title[1] or title[3], title[2] or "", settings=self._workers)
-            self.versions[title[2] or "Python"] = None
+            self.versions.append(title[2] or "Python")
             return True
         if startup := _INIT.match(text):
             self._startup(startup, line)
@@ -231,7 +230,7 @@ class _Reader(LineReader):
         where: dict[str, Value] = {_SIZE: size} if "size" in row else {}
         repetitions = int(row["iterations"]) if "iterations" in row else None
         if repetitions is None:
-            self.missing["the number of repetitions"] = None
+            self.missing.append("the number of repetitions")
         failure = "validation failed" if row.get("validation") == "Fail" else ""
         for column, cell in measured.items():
             if column not in _COLUMNS:
@@ -257,7 +256,7 @@ class _Reader(LineReader):
         whole = len(cells) == len(table.windows) and size.isdigit() and all(map(_CELL.match, cells))
         if not whole or not table.pairs:
             return False
-        self.missing["the number of repetitions"] = None
+        self.missing.append("the number of repetitions")
         of, exponent = _COLUMNS[table.profile]
         for window, cell in zip(table.windows, cells, strict=True):
             figure = PrintedFigure(
@@ -278,50 +277,45 @@ class _Reader(LineReader):
         if match and match[1] in _BESIDE and table.operation == "latency":
             beside[_BESIDE[match[1]]] = number(cell, _US)
         else:
-            self.differences[f"{self.TITLE}: {column.capitalize()} is left out"] = None
+            self.differences.append(f"{self.TITLE}: {column.capitalize()} is left out")
 
     def _case(self, table: PrintedTable, column: str) -> PrintedFigure:
-        known = _point_to_point(table, column) or _collective(table, column)
-        if known is None:
-            known, benchmark = _foreign(table, column)
-            self.benchmarks.append(benchmark)
+        known = _point_to_point(table, column) or _collective(table, column) or self._foreign(table, column)
         if known.benchmark in _REDUCTIONS:
             of = table.settings.get("datatype", "MPI_FLOAT")
-            self.differences[f"{self.TITLE}: reductions sum {of}, Scope sums MPI_DOUBLE"] = None
+            self.differences.append(f"{self.TITLE}: reductions sum {of}, Scope sums MPI_DOUBLE")
         if known.benchmark == "mpi.bandwidth":
-            self.missing["the window of osu_bw (assumed: 64, the default)"] = None
+            self.missing.append("the window of osu_bw (assumed: 64, the default)")
         return known
 
     def _startup(self, match: re.Match[str], line: TextLine) -> None:
         metrics = [_COLUMNS[column][0] for column in _STARTUP]
-        benchmark = declared("mpi.osu_init", "OSU MPI_Init", "the time of MPI_Init", metrics)
-        self.benchmarks.append(benchmark)
+        summary, ranks = "the time of MPI_Init", int(match[1])
+        case = self.foreign("mpi.osu_init", summary, metrics, ranks=ranks, title="OSU MPI_Init")
         for of, cell in zip(metrics, match.groups()[1:], strict=True):
-            values, ranks = (number(cell, -3),), int(match[1])
-            figure = PrintedFigure(benchmark.name, {}, ranks, of.name, values, "mean", line.number, repetitions=1)
-            self.figures.append(figure)
+            timed = replace(case, metric=of.name)
+            self.add(timed, number(cell, -3), line.number, "mean", repetitions=1)
 
-
-def _foreign(table: PrintedTable, column: str) -> tuple[PrintedFigure, Benchmark]:
-    """Return the case of a column that Scope lacks a benchmark for, and the suite's own declaration."""
-    name = f"mpi.osu_{slug(table.operation)}"
-    settings = {key: value for key, value in table.settings.items() if key != "datatype"}
-    if table.window is not None:
-        settings["window"] = str(table.window)
-    if table.of_device and "sender" not in settings:
-        # New point-to-point programs do not print buffer locations; collectives have all buffers on the device.
-        where = "unknown" if _TWO_RANKS.match(table.operation) else "device"
-        settings |= {"sender": where, "receiver": where}
-    if "transmit size" in table.columns:
-        settings["datatype"] = "derived"
-    of = _COLUMNS[column][0]
-    parameters = [setting(key, value, _DEFAULTS.get(key, "unknown")) for key, value in settings.items()]
-    if "size" in table.columns:
-        parameters.insert(0, MESSAGE_SIZE)
-    title = f"OSU {table.title}"
-    ranks = 2 if _TWO_RANKS.match(table.operation.removeprefix("python mpi ")) else None
-    case = PrintedFigure(name, dict(settings), 2 * table.pairs if table.pairs else ranks, of.name)
-    return case, declared(name, title, f"{title} of {_Reader.TITLE}", [of], parameters)
+    def _foreign(self, table: PrintedTable, column: str) -> PrintedFigure:
+        """Return the case of a column that Scope lacks a benchmark for."""
+        settings = {key: value for key, value in table.settings.items() if key != "datatype"}
+        if table.window is not None:
+            settings["window"] = str(table.window)
+        if table.of_device and "sender" not in settings:
+            # New point-to-point programs do not print buffer locations; collectives have all buffers on the
+            # device.
+            where = "unknown" if _TWO_RANKS.match(table.operation) else "device"
+            settings |= {"sender": where, "receiver": where}
+        if "transmit size" in table.columns:
+            settings["datatype"] = "derived"
+        given: list[Given | Parameter] = [MESSAGE_SIZE] if "size" in table.columns else []
+        given += [setting(key, value, _DEFAULTS.get(key, "unknown")) for key, value in settings.items()]
+        title = f"OSU {table.title}"
+        two = 2 if _TWO_RANKS.match(table.operation.removeprefix("python mpi ")) else None
+        ranks = 2 * table.pairs if table.pairs else two
+        summary = f"{title} of {self.TITLE}"
+        name = f"mpi.osu_{slug(table.operation)}"
+        return self.foreign(name, summary, [_COLUMNS[column][0]], given, ranks, title)
 
 
 def _point_to_point(table: PrintedTable, column: str) -> PrintedFigure | None:

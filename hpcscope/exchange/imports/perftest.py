@@ -8,9 +8,9 @@ are in microseconds: RTT/2, or the whole RTT for reads and atomics; `t_typical` 
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from hpcscope.catalog.benchmark import Value
-from hpcscope.exchange.imports import BANDWIDTH, MESSAGE_SIZE, declared, metric, setting
+from hpcscope.exchange.imports import BANDWIDTH, MESSAGE_SIZE, Given, metric, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside
@@ -55,25 +55,19 @@ _BESIDE: dict[str, Beside] = {
 }
 
 
+@dataclass
 class _Reader(LineReader):
     TITLE = "perftest"
     BEGINS = (_TEST,)
+    CLAIMS = ((_TEST, _HEAD), (_TEST, re.compile(r'.*"MsgSize":')))
+    LACKS = ("the version",)
 
-    @classmethod
-    def claims(cls, lines: Sequence[TextLine]) -> bool:
-        """Return whether the lines contain a test's title with its column headings or its JSON."""
-        titled = any(_TEST.match(line.text) for line in lines)
-        return titled and any(_HEAD.match(line.text) or '"MsgSize":' in line.text for line in lines)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.missing["the version"] = None
-        self._settings: dict[str, str] = {}
-        self._columns: list[str] = []
-        self._unit: float | None = None
-        self._results: dict[str, str] = {}
-        """Values of the JSON object that is being read."""
-        self._line = 0
+    _settings: dict[str, str] = field(default_factory=dict)
+    _columns: Sequence[str] = ()
+    _unit: float | None = None
+    _results: dict[str, str] = field(default_factory=dict)
+    """Values of the JSON object that is being read."""
+    _line: int = 0
 
     def _takes(self, line: TextLine) -> bool:
         text = line.text
@@ -126,7 +120,7 @@ class _Reader(LineReader):
             rates = {"BW average": "bandwidth_bytes_per_s", "BW peak": "peak_bytes_per_s"}
             values |= {name: number(row[key]) * self._unit for key, name in rates.items() if key in row}
         elif "BW average" in row:
-            self.differences[f"{self.TITLE}: bandwidths whose unit is not known are left out"] = None
+            self.differences.append(f"{self.TITLE}: bandwidths whose unit is not known are left out")
         if "MsgRate" in row:
             values["message_rate_per_s"] = number(row["MsgRate"], 6)
         beside = {name: number(row[key], -6) for key, name in _BESIDE.items() if key in row}
@@ -134,14 +128,13 @@ class _Reader(LineReader):
             values["time_s"] = number(row["t_typical"], -6)
         elif "mean" in beside:
             values["time_s"] = beside["mean"]
-        where = [MESSAGE_SIZE, *(setting(key, said, bare=key == "test") for key, said in self._settings.items())]
-        parameters: dict[str, Value] = {**self._settings, "message_bytes": int(row["#bytes"])}
+        given = [Given(MESSAGE_SIZE, int(row["#bytes"]))]
+        given += [setting(key, said, bare=key == "test") for key, said in self._settings.items()]
         for name, value in values.items():
-            summary = f"an operation of RDMA by {self.TITLE}"
-            benchmark = declared(_NAME, self.TITLE, summary, [_METRICS[name]], where)
+            case = self.foreign(_NAME, f"an operation of RDMA by {self.TITLE}", [_METRICS[name]], given, 2)
             median = name == "time_s" and "t_typical" in row
             further = {"repetitions": int(row["#iterations"]) or None, "beside": beside if median else {}}
-            self.add(benchmark, parameters, 2, value, line, "median" if median else "mean", **further)
+            self.add(case, value, line, "median" if median else "mean", **further)
 
 
 def _unit(size: int, rate: str | None, bandwidth: str | None) -> float | None:

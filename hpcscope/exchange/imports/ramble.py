@@ -12,8 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from hpcscope.catalog.benchmark import Value
-from hpcscope.exchange.imports import MESSAGE_SIZE, MixedRunsError, declared, setting
+from hpcscope.exchange.imports import MESSAGE_SIZE, Given, MixedRunsError, setting
 from hpcscope.exchange.imports.lines import TextLine
 from hpcscope.exchange.imports.objects import Printed, elements, mapping
 from hpcscope.exchange.imports.quantities import measured
@@ -59,19 +58,18 @@ class Experiment:
     merits: list[Merit] = field(default_factory=list)
 
 
+@dataclass
 class _Reader(DocumentReader):
     TITLE = "Ramble"
     BEGINS = (_WORKSPACE,)
     CLAIMS = (_EXPERIMENT, re.compile(r'\s*"RAMBLE_STATUS"'))
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._experiments: list[Experiment] = []
-        """The experiments in the text output."""
-        self._context = ""
-        """Current context; empty outside the contexts of an experiment."""
-        self._name = ""
-        """Figure of merit that the following statistics belong to."""
+    _experiments: list[Experiment] = field(default_factory=list)
+    """The experiments in the text output."""
+    _context: str = ""
+    """Current context; empty outside the contexts of an experiment."""
+    _name: str = ""
+    """Figure of merit that the following statistics belong to."""
 
     def _document(self, printed: Printed) -> set[int]:
         if not isinstance(printed.value.get("experiments"), list):
@@ -119,9 +117,9 @@ class _Reader(DocumentReader):
         for one in experiments:
             if not one.merits:
                 said = f"its status is {one.status}" if one.status else "the output is truncated"
-                self.differences[f"{self.TITLE}: {one.name} has no values: {said}"] = None
+                self.differences.append(f"{self.TITLE}: {one.name} has no values: {said}")
             elif one.name in bases:
-                self.differences[f"{self.TITLE}: medians and deviations over repeats are left out"] = None
+                self.differences.append(f"{self.TITLE}: medians and deviations over repeats are left out")
                 if one.name not in repeated:
                     self._mean(one)
             else:
@@ -142,22 +140,21 @@ class _Reader(DocumentReader):
 
     def _merit(self, one: Experiment, merit: Merit, statistic: Statistic = "each", **further: Any) -> None:
         if not _NUMBER.match(merit.value):
-            self.differences[f"{self.TITLE}: {merit.name} is left out: {merit.value[:40]} is not a number"] = None
+            self.differences.append(f"{self.TITLE}: {merit.name} is left out: {merit.value[:40]} is not a number")
             return
         if not merit.unit:
-            self.differences[f"{self.TITLE}: {merit.name} has no unit"] = None
+            self.differences.append(f"{self.TITLE}: {merit.name} has no unit")
         metric, value = measured(merit.value, merit.unit, merit.better)
-        of: dict[str, Value] = {"experiment": one.name, "figure": merit.name}
-        where = [setting(key, str(text), bare=True) for key, text in of.items()]
+        given = [setting("experiment", one.name, bare=True), setting("figure", merit.name, bare=True)]
         if size := _SIZE.match(merit.context):
-            name, of["message_bytes"] = f"{_NAME}_messages", int(size[1])
-            where.append(MESSAGE_SIZE)
+            name = f"{_NAME}_messages"
+            given.append(Given(MESSAGE_SIZE, int(size[1])))
         else:
-            name, of["context"] = _NAME, merit.context
-            where.append(setting("context", merit.context, _DEFAULT, bare=True))
-        benchmark = declared(name, self.TITLE, f"an experiment of {self.TITLE}", [metric], where)
+            name = _NAME
+            given.append(setting("context", merit.context, _DEFAULT, bare=True))
+        case = self.foreign(name, f"an experiment of {self.TITLE}", [metric], given, one.ranks)
         failure = "" if one.status in ("", "SUCCESS") else f"status {one.status}"
-        self.add(benchmark, of, one.ranks, value, merit.line, statistic, failure=failure, **further)
+        self.add(case, value, merit.line, statistic, failure=failure, **further)
 
 
 def _experiments(document: Printed) -> Iterator[Experiment]:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from itertools import pairwise
 from typing import Any
 
-from hpcscope.exchange.imports import declared, setting
+from hpcscope.exchange.imports import setting
 from hpcscope.exchange.imports.objects import Printed, elements, mapping
 from hpcscope.exchange.imports.quantities import measured
 from hpcscope.exchange.imports.reader import DocumentReader
@@ -28,7 +28,7 @@ class _Reader(DocumentReader):
         session = mapping(printed.value, "session_info")
         if not session:
             return set()
-        self.versions[str(session.get("version", ""))] = None
+        self.versions.append(str(session.get("version", "")))
         if isinstance(moment := session.get("time_start_unix"), (int, float)):
             self.began(moment)
         # A value is on the line of its variable or on the next line.
@@ -38,7 +38,7 @@ class _Reader(DocumentReader):
                 lines[found[1]].append((following if line.text.rstrip().endswith("[") else line).number)
         cases = [case for run in elements(printed.value, "runs") for case in elements(run, "testcases")]
         for case in cases:
-            self.hosts |= dict.fromkeys(map(str, case.get("job_nodelist") or ()))
+            self.hosts += map(str, case.get("job_nodelist") or ())
             for key, value in mapping(case, "perfvalues").items():
                 at = lines[key].pop(0) if lines[key] else None
                 whole = isinstance(value, list) and len(value) >= 5 and isinstance(value[0], (int, float))
@@ -50,17 +50,15 @@ class _Reader(DocumentReader):
         where, _, name = key.rpartition(":")
         upper_alone = value[2] is None and value[3] is not None
         metric, basic = measured(repr(value[0]), str(value[4] or ""), "lower" if upper_alone else "higher")
-        settings = {
-            "test": str(case.get("display_name") or case.get("name") or "unknown"),
-            "variable": name,
-            "partition": where,
-            "environment": str(case.get("environ") or "unknown"),
-        }
-        benchmark = declared(
-            _NAME, self.TITLE, f"a test of {self.TITLE}", [metric], [setting(*pair) for pair in settings.items()]
-        )
+        given = [
+            setting("test", str(case.get("display_name") or case.get("name") or "unknown")),
+            setting("variable", name),
+            setting("partition", where),
+            setting("environment", str(case.get("environ") or "unknown")),
+        ]
         tasks = case.get("num_tasks")
         ranks = tasks if isinstance(tasks, int) and tasks > 0 else None
         wrong = case.get("result") == "fail" and case.get("fail_phase") != "performance"
         failure = str(case.get("fail_reason") or "failed") if wrong else ""
-        self.add(benchmark, settings, ranks, basic, line, failure=failure)
+        of = self.foreign(_NAME, f"a test of {self.TITLE}", [metric], given, ranks)
+        self.add(of, basic, line, failure=failure)

@@ -8,13 +8,13 @@ datatype.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from hpcscope.catalog.benchmark import Definition, Value
-from hpcscope.exchange.imports import MESSAGE_SIZE, TIME, PrintedFigure, collective, declared, once, setting, slug
+from hpcscope.catalog.benchmark import Definition
+from hpcscope.exchange.imports import MESSAGE_SIZE, TIME, Given, PrintedFigure, collective, once, setting, slug
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside, Statistic
@@ -56,21 +56,20 @@ class PrintedCase:
     """Local start and end, and global start and end, by repetition and process."""
 
 
+@dataclass
 class _Reader(LineReader):
     TITLE = "ReproMPI"
     BEGINS = (_COMMAND,)
+
+    _settings: dict[str, str] = field(default_factory=dict)
+    _columns: Sequence[str] = ()
+    _case: PrintedCase | None = None
 
     @classmethod
     def claims(cls, lines: Sequence[TextLine]) -> bool:
         """Return whether the lines contain settings of the program."""
         settings = {match[1] for line in lines if (match := _SETTING.match(line.text))}
         return {"nprocs", "runtime_type"} <= settings or any("reproMPI" in one for one in settings)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._settings: dict[str, str] = {}
-        self._columns: list[str] = []
-        self._case: PrintedCase | None = None
 
     def _takes(self, line: TextLine) -> bool:
         text = line.text
@@ -79,7 +78,7 @@ class _Reader(LineReader):
                 return False
             once(self._settings, one[1], one[2])
             if _REVISION.match(one[1]) and one[2] != "unknown":
-                self.versions[one[2][:12]] = None
+                self.versions.append(one[2][:12])
         elif _SAID.match(text) or _COMMAND.match(text):
             pass
         elif _HEAD.match(text):
@@ -129,7 +128,7 @@ class _Reader(LineReader):
             self.close()
             self._case = PrintedCase(line.number, row["test"], count)
         if row.get("errorcode", "0") != "0":
-            self.differences[f"{self.TITLE}: repetitions that began late are left out"] = None
+            self.differences.append(f"{self.TITLE}: repetitions that began late are left out")
         elif "process" in row:
             clocks = [
                 number(row[column]) for column in self._columns if column.endswith(("tstart_sec", "tend_sec"))
@@ -170,28 +169,25 @@ class _Reader(LineReader):
 
     def _add(self, case: PrintedCase, **said: Any) -> None:
         """Add values of a case; `said`: the fields of PrintedFigure that were printed."""
-        benchmark, parameters = self._named(case.test, case.count)
-        ranks = int(self._settings["nprocs"])
-        self.figures.append(PrintedFigure(benchmark, parameters, ranks, "time_s", line=case.line, **said))
+        self.figures.append(replace(self._named(case.test, case.count), line=case.line, **said))
 
-    def _named(self, test: str, count: int) -> tuple[str, dict[str, Value]]:
-        """Return the benchmark and the parameters of an operation; declare a benchmark if Scope has none."""
+    def _named(self, test: str, count: int) -> PrintedFigure:
+        """Return the case of an operation without a value; declare a benchmark if Scope has none."""
         said = self._settings
+        ranks = int(said["nprocs"])
         message_bytes = count * int(said.get("datatype_size_bytes", "1"))
         known = collective(test) if test in _COLLECTIVES else None
         moved = test in _ROOTED and said.get("root_proc", "0") != "0"
         other = test in _REDUCTIONS and said.get("operation") != "MPI_SUM"
         if known == "mpi.barrier":
-            return known, {}
+            return PrintedFigure(known, {}, ranks, "time_s")
         if known is not None and not moved and not other:
             if test in _REDUCTIONS and said.get("datatype") != "MPI_DOUBLE":
-                self.differences[f"{self.TITLE}: reductions sum {said.get('datatype')}, Scope sums MPI_DOUBLE"] = (
-                    None
-                )
-            return known, {"message_bytes": message_bytes}
+                datatype = said.get("datatype")
+                self.differences.append(f"{self.TITLE}: reductions sum {datatype}, Scope sums MPI_DOUBLE")
+            return PrintedFigure(known, {"message_bytes": message_bytes}, ranks, "time_s")
         name = f"mpi.reprompi_{slug(test.removeprefix('MPI_'))}"
-        settings: dict[str, Value] = {name: said[name] for name in ("operation", "root_proc") if name in said}
-        parameters = [MESSAGE_SIZE, *(setting(key, str(value)) for key, value in settings.items())]
+        given = [Given(MESSAGE_SIZE, message_bytes)]
+        given += [setting(key, said[key]) for key in ("operation", "root_proc") if key in said]
         time_ = TIME.model_copy(update={"quantity": "time", "definition": "max_rank"})
-        self.benchmarks.append(declared(name, f"ReproMPI {test}", f"{test} of {self.TITLE}", [time_], parameters))
-        return name, {**settings, "message_bytes": message_bytes}
+        return self.foreign(name, f"{test} of {self.TITLE}", [time_], given, ranks, f"ReproMPI {test}")

@@ -8,8 +8,7 @@ measurement is free text in the script, and the measured operation is not printe
 
 import re
 
-from hpcscope.catalog.benchmark import Value
-from hpcscope.exchange.imports import TIME, MixedRunsError, declared, parameter, setting, slug
+from hpcscope.exchange.imports import ANY_SIZE, TIME, Given, MixedRunsError, setting, slug
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
 
@@ -39,7 +38,7 @@ class _Reader(LineReader):
 
     def _takes(self, line: TextLine) -> bool:
         if title := _TITLE.match(line.text):
-            self.versions[title[1]] = None
+            self.versions.append(title[1])
         elif begin := _BEGIN.match(line.text):
             if self._result:
                 raise MixedRunsError(f"the beginning of {self._result}")
@@ -56,18 +55,14 @@ class _Reader(LineReader):
 
     def _row(self, row: re.Match[str], line: int) -> None:
         settings = {loop: value for loop, value in _LOOP.findall(row["loops"]) if loop != "nodes"}
-        where = [parameter("message_bytes", "message size", [0], "B", role="size")]
-        where += [setting(loop, value) for loop, value in settings.items()]
+        given = [Given(ANY_SIZE, int(row["size"])), *(setting(loop, value) for loop, value in settings.items())]
         processes = len(row["processes"].split())
         nodes = re.search(r"nodes= (\d+)", row["loops"])
         ranks = int(nodes[1]) if nodes else processes if 0 < processes < _QUANTILES else None
         of = TIME.model_copy(update={"quantity": "time", "definition": "max_rank"})
-        title = f"SKaMPI {self._result}"
-        benchmark = declared(
-            f"mpi.skampi_{slug(self._result)}", title, f"{self._result} of {self.TITLE}", [of], where
-        )
-        parameters: dict[str, Value] = {**settings, "message_bytes": int(row["size"])}
+        name, summary = f"mpi.skampi_{slug(self._result)}", f"{self._result} of {self.TITLE}"
+        case = self.foreign(name, summary, [of], given, ranks, f"SKaMPI {self._result}")
         further = {"definition": "max_rank", "repetitions": int(row["n"]) or None}
-        self.add(benchmark, parameters, ranks, number(row["time"], -6), line, "mean", **further)
-        self.differences[f"{self.TITLE}: a time is the mean of the middle half of the repetitions"] = None
-        self.differences[f"{self.TITLE}: standard errors and the times of single ranks are left out"] = None
+        self.add(case, number(row["time"], -6), line, "mean", **further)
+        self.differences.append(f"{self.TITLE}: a time is the mean of the middle half of the repetitions")
+        self.differences.append(f"{self.TITLE}: standard errors and the times of single ranks are left out")

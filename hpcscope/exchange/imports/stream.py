@@ -6,7 +6,7 @@ count as ranks, because each works on its part of the arrays; so do the threads 
 """
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.exchange.imports import BANDWIDTH, TIME, PrintedFigure, declared, once, parameter
@@ -47,8 +47,19 @@ _SAID = re.compile(
     r"|      (?:It appears that you|This version of the code|Reverting to default)"
     r"|     (?:Expected Value|AvgRelAbsErr|For array )"
 )
+_SINGLE = declared(
+    SINGLE,
+    "STREAM in single precision",
+    "memory bandwidth of copy, scale, add and triad in 4-byte words",
+    [BANDWIDTH, TIME],
+    [
+        parameter("kernel", "kernel", list(KERNELS.values())),
+        parameter("array_bytes", "array size", [0], "B", "size"),
+    ],
+)
 
 
+@dataclass
 class _Reader(LineReader):
     TITLE = "STREAM"
     BEGINS = (
@@ -59,14 +70,12 @@ class _Reader(LineReader):
     """The first and `STREAM Version` are printed by stream.f, the others by stream.c."""
     CLAIMS = (_TITLE, _HEAD)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.benchmarks.append(_single())
-        self._facts: dict[str, int] = {}
-        """Numbers printed before the rates; threads are counted per process."""
-        self._failure = "the output ends before its validation"
-        self._rows: dict[str, tuple[TextLine, list[float]]] = {}
-        """Line and numbers by kernel."""
+    benchmarks: list[Benchmark] = field(default_factory=lambda: [_SINGLE])
+    _facts: dict[str, int] = field(default_factory=dict)
+    """Numbers printed before the rates; threads are counted per process."""
+    _failure: str = "the output ends before its validation"
+    _rows: dict[str, tuple[TextLine, list[float]]] = field(default_factory=dict)
+    """Line and numbers by kernel."""
 
     def _takes(self, line: TextLine) -> bool:
         """Read a line; return whether it was understood. Rows count as understood only if `close` can use them."""
@@ -75,7 +84,7 @@ class _Reader(LineReader):
                 once(self._facts, name, max(1, int(found[1])))
                 return True
         if title := _TITLE.match(line.text):
-            self.versions[title[1]] = None
+            self.versions.append(title[1])
         elif row := _ROW.match(line.text):
             rate, *times_s = row[2].split()
             once(self._rows, row[1], (line, [number(rate, 6), *map(number, times_s)]))
@@ -116,16 +125,3 @@ class _Reader(LineReader):
 def said(text: str) -> bool:
     """Return whether the program prints such a line around its values."""
     return _SAID.match(text) is not None
-
-
-def _single() -> Benchmark:
-    return declared(
-        SINGLE,
-        "STREAM in single precision",
-        "memory bandwidth of copy, scale, add and triad in 4-byte words",
-        [BANDWIDTH, TIME],
-        [
-            parameter("kernel", "kernel", list(KERNELS.values())),
-            parameter("array_bytes", "array size", [0], "B", "size"),
-        ],
-    )
