@@ -194,7 +194,7 @@ def made(project: Project, products: Sequence[str]) -> Path:
 
 
 def _made(project: Project, products: Sequence[str]) -> Path:
-    if not _complete(project.directory, products):
+    if not kept(project, products):
         compile_in(project.directory, project)
         (project.directory / FINISHED).touch()
     return project.directory
@@ -202,11 +202,8 @@ def _made(project: Project, products: Sequence[str]) -> Path:
 
 def kept(project: Project, products: Sequence[str]) -> bool:
     """Return whether the cache has all products of exactly this project."""
-    return _complete(project.directory, products)
-
-
-def _complete(directory: Path, products: Sequence[str]) -> bool:
-    return (directory / FINISHED).is_file() and all((directory / PRODUCTS / name).is_file() for name in products)
+    made = project.directory / PRODUCTS
+    return (project.directory / FINISHED).is_file() and all((made / name).is_file() for name in products)
 
 
 def linked(directory: Path, links: Mapping[str, str], made: Path | None = None) -> Path:

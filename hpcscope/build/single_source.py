@@ -1,12 +1,11 @@
 """Small programs of one source file that come with Scope: compiled when first asked for, and kept in the cache."""
 
-import hashlib
 import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from hpcscope.build.cmake import cache_directory, private_cache
+from hpcscope.build.cmake import cache_directory, digest, private_cache
 from hpcscope.commands import captured
 from hpcscope.errors import ScopeError
 
@@ -26,10 +25,7 @@ def compiled(
     Raises ScopeError with the first error if it does not compile or cannot be kept, or if it is not kept yet and
     must not be compiled.
     """
-    known = "\0".join([source.read_text(), *compiler, *flags, *facts])
-    path = (
-        cache_directory() / source.stem / hashlib.sha256(known.encode(errors="surrogateescape")).hexdigest()[:16]
-    )
+    path = cache_directory() / source.stem / digest(source.read_text(), *compiler, *flags, *facts)
     try:
         private_cache(path.parent)
     except OSError as error:
