@@ -11,7 +11,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -236,26 +236,18 @@ def mend(path: Path, cut: Path | None) -> None:
         file.truncate(keep)
 
 
-class writing:  # noqa: N801 - reads as a verb: with writing(path) as file
-    """A file open for reading and writing, made when absent, flushed to the disk; a full disk is a ScopeError."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> Any:
-        try:
-            self._file = os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
-        except OSError as error:
-            raise unwritable(self.path, error) from error
-        return self._file
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        try:
-            with self._file:
-                self._file.flush()
-                os.fsync(self._file.fileno())
-        except OSError as failure:
-            raise unwritable(self.path, failure) from failure
+@contextmanager
+def writing(path: Path) -> Iterator[Any]:
+    """Open a file for reading and writing, made when absent, flushed to the disk; a full disk is a ScopeError."""
+    try:
+        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b") as file:
+            try:
+                yield file
+            finally:
+                file.flush()
+                os.fsync(file.fileno())
+    except OSError as error:
+        raise unwritable(path, error) from error
 
 
 def unwritable(path: Path | str, error: OSError) -> ScopeError:

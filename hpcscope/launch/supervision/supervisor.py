@@ -158,10 +158,6 @@ class Supervisor:
         """Return the plan of the visits that remain."""
         return unfinished(plan, self.journal)
 
-    def remaining(self, launch: Launch) -> list[int]:
-        """Return the positions of a launch that remain to be visited."""
-        return remaining(launch, self.journal)
-
     def _with_warmup(self, launch: Launch) -> Launch:
         """Return the launch, its cases warmed up as at their first visits."""
         self.journal.read()
@@ -183,7 +179,7 @@ class Supervisor:
         fruitless = FRUITLESS_ATTEMPTS - 1 if launch.batch in self._unstartable else 0
         attempt = self._next_attempt(launch)
         self._skip_fatal_cases(launch, attempt)
-        while todo := self.remaining(launch):
+        while todo := remaining(launch, self.journal):
             ending = self._attempt(plan, launch, attempt, todo)
             self._raise_if_final(ending, begun=(launch.number, attempt) in self.journal.opened)
             left = [position for position in todo if (launch.number, position) not in self.journal.statuses]
@@ -193,7 +189,7 @@ class Supervisor:
                 fruitless += 1
             if fruitless == FRUITLESS_ATTEMPTS:
                 self._unstartable.add(launch.batch)
-                while left := self.remaining(launch):
+                while left := remaining(launch, self.journal):
                     reason = f"did not start: {ending.death.text}"
                     self._record(launch, attempt, left[0], "crashed", reason, ending)
             attempt += 1
@@ -364,7 +360,7 @@ class Supervisor:
 
     def _skip_fatal_cases(self, launch: Launch, attempt: int) -> None:
         """Record as unavailable the cases that ended an earlier launch, and those of benchmarks that hang."""
-        for position in self.remaining(launch):
+        for position in remaining(launch, self.journal):
             case = launch.cases[position]
             hangs = self.journal.hangs[case.benchmark]
             if earlier := self.journal.fatal.get(launch.key(case)):
