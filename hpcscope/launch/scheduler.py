@@ -6,11 +6,12 @@ Scope also submits the script to a `Queue`.
 import re
 import shutil
 import subprocess
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from hpcscope.commands import captured
 from hpcscope.errors import ScopeError, UsageError
@@ -93,62 +94,75 @@ class JobState:
     """Whether the job has ended, in whatever way."""
 
 
-@runtime_checkable
-class Queue(Scheduler, Protocol):
-    """A batch system to which Scope submits jobs."""
+class Queue(Scheduler):
+    """A batch system to which Scope submits jobs, by its own commands."""
 
-    accounts_within_s: float
+    tells_end = False
+    accounts_within_s = 0.0
     """How long after the end of a job its exit code may stay unknown."""
+    own_command: str | None = None
+    """A command that no other batch system has, if another one has `submits`, too."""
+    options: tuple[str, ...] = ()
+    """Options of every submission."""
+    cancels: str
+    """The command that cancels a job, to be followed by its number."""
+    array: re.Pattern[str]
+    """The option of a submission that makes an array of jobs, which would be many jobs for one run."""
+    keys: tuple[tuple[str, str], ...]
+    """Patterns for errors of a submission, and the key of the experiment that each is about: a field of `Request`,
+    too."""
 
     def require(self) -> None:
         """Raise UsageError if its commands are not on PATH."""
+        for command in filter(None, (self.submits, self.own_command)):
+            self._require(command)
 
     def submit(self, script: Path, request: Request) -> str:
         """Submit a job and return its number; raises UsageError with the reason of a rejection."""
+        if array := next((word for word in request.arguments if self.array.match(word)), None):
+            raise UsageError(
+                f"launcher.scheduler_arguments = {array}: must not create a job array: a run is one job. In an "
+                "array of your own, each task can start `scope run --output DIR` with its own directory"
+            )
+        answer = self.ask(self.submits, *self.options, str(script))
+        if answer.returncode != 0:
+            raise UsageError(self._rejection(self.reason(answer.stderr), request))
+        return answer.stdout.split()[-1].partition(";")[0]  # Slurm may add the name of its cluster
 
+    @abstractmethod
     def state_of(self, job: str) -> JobState:
         """Return the state of a job; raises ScopeError while the batch system does not respond."""
 
     def cancel(self, job: str) -> None:
         """Cancel a job; one that has already ended is left alone."""
+        self.ask(self.cancels, job)
 
+    @abstractmethod
+    def reason(self, printed: str) -> str:
+        """Return the reason for an error from what a command printed."""
 
-def require(command: str, title: str) -> None:
-    """Raise UsageError if a command of the batch system `title` is not on PATH."""
-    if shutil.which(command) is None:
-        raise UsageError(f"{command}: no such program; {title}'s commands must be on PATH")
+    def ask(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of the batch system, whatever its exit code; raises ScopeError without an answer."""
+        self._require(words[0])
+        try:
+            # Ctrl-C is for Scope alone; an interrupted submission would leave a job whose number is unknown.
+            return captured(words, TIMEOUT_S, start_new_session=True)
+        except subprocess.TimeoutExpired as error:
+            raise ScopeError(f"{words[0]}: no answer within {TIMEOUT_S} s") from error
 
+    def _require(self, command: str) -> None:
+        if shutil.which(command) is None:
+            raise UsageError(f"{command}: no such program; {self.title}'s commands must be on PATH")
 
-def ask(title: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of the batch system `title`, whatever its exit code; raises ScopeError without an answer."""
-    require(words[0], title)
-    try:
-        # Ctrl-C is for Scope alone; an interrupted submission would leave a job whose number is unknown.
-        return captured(words, TIMEOUT_S, start_new_session=True)
-    except subprocess.TimeoutExpired as error:
-        raise ScopeError(f"{words[0]}: no answer within {TIMEOUT_S} s") from error
-
-
-def refuse_array(arguments: Iterable[str], option: re.Pattern[str]) -> None:
-    """Raise UsageError if the arguments have the `option` for an array, which would be many jobs for one run."""
-    if array := next((word for word in arguments if option.match(word)), None):
-        raise UsageError(
-            f"launcher.scheduler_arguments = {array}: must not create a job array: a run is one job. In an array "
-            "of your own, each task can start `scope run --output DIR` with its own directory"
-        )
-
-
-def rejection(command: str, reason: str, keys: Iterable[tuple[str, str]], request: Request) -> str:
-    """Return one line with the reason for a rejection and, if a pattern in `keys` matches, the experiment's key.
-
-    A key is a field of `Request`, too.
-    """
-    found = [key for pattern, key in keys if re.search(pattern, reason, re.IGNORECASE)]
-    key = found[0] if len(found) == 1 else None  # a reason that names several keys does not say which one is wrong
-    if key == "nodes" and request.nodelist:
-        key = "nodelist"
-    value = getattr(request, key) if key else None
-    return f"launcher.{key} = {_plain(value)}: {command}: {reason}" if value else f"{command}: {reason}"
+    def _rejection(self, reason: str, request: Request) -> str:
+        """Return one line with the reason for a rejection and, if one of `keys` matches, the experiment's key."""
+        found = [key for pattern, key in self.keys if re.search(pattern, reason, re.IGNORECASE)]
+        key = found[0] if len(found) == 1 else None  # a reason that names several does not say which one is wrong
+        if key == "nodes" and request.nodelist:
+            key = "nodelist"
+        value = getattr(request, key) if key else None
+        said = f"{self.submits}: {reason}"
+        return f"launcher.{key} = {_plain(value)}: {said}" if value else said
 
 
 def counted(names: Iterable[str]) -> dict[str, int | None]:

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hpcscope.errors import ScopeError, UsageError
-from hpcscope.launch.qsub import Qsub
-from hpcscope.launch.scheduler import Allocation, JobState, Request, ask, counted, end_of_job
+from hpcscope.launch.scheduler import Allocation, JobState, Queue, Request, counted, end_of_job
 from hpcscope.rundirectory import read_text
 
 OWN = re.compile(r"""[,:$#"']""")
@@ -17,12 +16,14 @@ OWN = re.compile(r"""[,:$#"']""")
 variables: quotes cannot be escaped, and # begins a comment even inside quotes."""
 
 
-class GridEngine(Qsub):
+class GridEngine(Queue):
     """See qsub(1), qstat(1), sge_pe(5), complex(5), accounting(5)."""
 
     name = "gridengine"
     title = "Grid Engine"
+    submits = "qsub"
     own_command = "qconf"
+    cancels = "qdel"
     options = ("-terse", "-w", "e")
     """`-w e` also rejects jobs that could not start even in an empty cluster."""
     array = re.compile(r"-t\b")
@@ -82,7 +83,7 @@ class GridEngine(Qsub):
 
     def state_of(self, job: str) -> JobState:
         """Return the state of a job of this user; raises ScopeError while the queue master does not respond."""
-        answer = ask(self.title, "qstat", "-u", pwd.getpwuid(os.getuid()).pw_name)
+        answer = self.ask("qstat", "-u", pwd.getpwuid(os.getuid()).pw_name)
         if answer.returncode != 0:
             raise ScopeError(f"qstat: {self.reason(answer.stderr)}")
         fields = next((line.split() for line in answer.stdout.splitlines() if line.split()[:1] == [job]), [])
@@ -105,7 +106,7 @@ class GridEngine(Qsub):
         name, each = request.parallel_environment, request.ranks_per_node or 1
         if name is None:
             return
-        shown = ask(self.title, "qconf", "-sp", name)
+        shown = self.ask("qconf", "-sp", name)
         rule = re.search(r"^allocation_rule\s+(\S+)", shown.stdout, re.MULTILINE)
         # qsub rejects an unknown environment and gives the reason.
         if rule is not None and rule[1] != str(each) and not (rule[1] == "$pe_slots" and request.nodes == 1):
@@ -116,11 +117,11 @@ class GridEngine(Qsub):
 
     def _exit_code(self, job: str) -> int | None:
         """Return the exit code from the accounting, in which a job's last record is for its last start."""
-        codes = re.findall(r"^exit_status\s+(\d+)", ask(self.title, "qacct", "-j", job).stdout, re.MULTILINE)
+        codes = re.findall(r"^exit_status\s+(\d+)", self.ask("qacct", "-j", job).stdout, re.MULTILINE)
         return int(codes[-1]) if codes else None
 
     def _fault(self, job: str) -> str:
-        shown = ask(self.title, "qstat", "-j", job).stdout
+        shown = self.ask("qstat", "-j", job).stdout
         why = re.search(r"^error reason\s+\d+:\s+(?:[\d/]+ [\d:]+ \[[\d:]+\]: )?(.*)", shown, re.MULTILINE)
         return why[1].removeprefix("error: ") if why else "error"
 

@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hpcscope.errors import ScopeError
-from hpcscope.launch.qsub import Qsub
-from hpcscope.launch.scheduler import Allocation, JobState, Request, ask, clock, counted, end_of_job
+from hpcscope.launch.scheduler import Allocation, JobState, Queue, Request, clock, counted, end_of_job
 from hpcscope.rundirectory import read_text
 
 STUCK = re.compile(r"Can Never Run|Queue not started")
 """The scheduler's comments on a job that stays in its queue until somebody changes the cluster or the job."""
 
 
-class Pbs(Qsub):
+class Pbs(Queue):
     """See qsub(1B), pbs_resources(7B), qstat(1B)."""
 
     name = "pbs"
     title = "PBS"
+    submits = "qsub"
     own_command = "pbsnodes"
+    cancels = "qdel"
     array = re.compile(r"-J")
     keys = ((r"unknown queue|queue is not enabled", "partition"),)
-    accounts_within_s = 0.0
 
     def allocation(self, environment: Mapping[str, str]) -> Allocation | None:
         """Read the node file: one line per process, in the order of the chunks."""
@@ -57,9 +57,9 @@ class Pbs(Qsub):
 
         An ended job is known only if the server keeps a history of jobs.
         """
-        answer = ask(self.title, "qstat", "-f", job)
+        answer = self.ask("qstat", "-f", job)
         if "Job has finished" in answer.stderr:
-            answer = ask(self.title, "qstat", "-x", "-f", job)
+            answer = self.ask("qstat", "-x", "-f", job)
         facts = dict(re.findall(r"^    (\w+) = (.*)", answer.stdout.replace("\n\t", ""), re.MULTILINE))
         if "job_state" not in facts:
             if "Unknown Job Id" in answer.stderr:

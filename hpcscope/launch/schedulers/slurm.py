@@ -5,10 +5,9 @@ import shlex
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from hpcscope.errors import ScopeError, UsageError
-from hpcscope.launch.scheduler import Allocation, JobState, Request, ask, clock, refuse_array, rejection, require
+from hpcscope.errors import ScopeError
+from hpcscope.launch.scheduler import Allocation, JobState, Queue, Request, clock
 from hpcscope.settings.hosts import hostnames
 
 WAITING = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
@@ -20,15 +19,6 @@ STUCK = re.compile(
 """Reasons for which a job stays pending until somebody changes the cluster or the job."""
 FIRST_COMPONENT = "_HET_GROUP_0"
 """Suffix of the variables of the first component of a heterogeneous job."""
-ARRAY = re.compile(r"--array\b|-a")
-"""The option of sbatch that makes an array of jobs."""
-KEYS = (
-    (r"partition", "partition"),
-    (r"\baccount\b|association", "account"),
-    (r"time limit", "time_limit_s"),
-    (r"node name|node count", "nodes"),
-)
-"""Patterns for errors of sbatch, and the key of the experiment that each is about."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +37,22 @@ class SlurmNode:
         return self.state == "idle"
 
 
-class Slurm:
+class Slurm(Queue):
     """See sbatch(1), scontrol(1), sinfo(1)."""
 
     name = "slurm"
     title = "Slurm"
     submits = "sbatch"
+    options = ("--parsable",)
+    cancels = "scancel"
     tells_end = True
-    accounts_within_s = 0.0
+    array = re.compile(r"--array\b|-a")
+    keys = (
+        (r"partition", "partition"),
+        (r"\baccount\b|association", "account"),
+        (r"time limit", "time_limit_s"),
+        (r"node name|node count", "nodes"),
+    )
 
     def allocation(self, environment: Mapping[str, str]) -> Allocation | None:
         """Read the variables of a job; if they lack its end, ask the controller for it.
@@ -95,43 +93,35 @@ class Slurm:
         ]
         return [f"#SBATCH {line}" for line in asked]
 
-    def require(self) -> None:
-        """Raise UsageError if Slurm's commands are not on PATH."""
-        require("sbatch", self.title)
-
-    def submit(self, script: Path, request: Request) -> str:
-        """Submit a job and return its number; raises UsageError with the reason of a rejection."""
-        refuse_array(request.arguments, ARRAY)
-        answer = ask(self.title, "sbatch", "--parsable", str(script))
-        if answer.returncode != 0:
-            reason = _first_line(answer.stderr).removeprefix("Batch job submission failed: ")
-            raise UsageError(rejection("sbatch", reason, KEYS, request))
-        return answer.stdout.strip().partition(";")[0]
-
     def state_of(self, job: str) -> JobState:
         """Return the state of a job; raises ScopeError while the controller does not respond."""
-        answer = ask(self.title, "scontrol", "--oneliner", "show", "job", job)
+        answer = self.ask("scontrol", "--oneliner", "show", "job", job)
         if answer.returncode != 0:
             if "Invalid job id" in answer.stderr:
                 return job_state("GONE")
-            raise ScopeError(f"scontrol: {_first_line(answer.stderr)}")
+            raise ScopeError(f"scontrol: {self.reason(answer.stderr)}")
         facts = dict(re.findall(r"\b(JobState|Reason|ExitCode)=(\S*)", answer.stdout))
         code = facts.get("ExitCode", "").partition(":")[0]
         return job_state(
             facts.get("JobState", "GONE"), facts.get("Reason", ""), int(code) if code.isdigit() else None
         )
 
-    def cancel(self, job: str) -> None:
-        """Cancel a job; one that has already ended is left alone."""
-        ask(self.title, "scancel", job)
+    def reason(self, printed: str) -> str:
+        """Return the line of a failed submission, else the first line, without the words before the reason."""
+        lines = [
+            re.sub(r"^\w+: (error: |fatal: )?", "", line).strip() for line in printed.splitlines() if line.strip()
+        ]
+        first = lines[0] if lines else "no message"
+        failed = next((line for line in lines if "submission failed" in line), first)
+        return failed.removeprefix("Batch job submission failed: ")
 
     def nodes(self, partition: str | None, wanted: tuple[str, ...] = ()) -> list[SlurmNode]:
         """Return the states of the hosts of a partition (None: the default one), or of the named hosts."""
         where = [f"--partition={partition}"] if partition else []
         named = [f"--nodes={','.join(wanted)}"] if wanted else []
-        answer = ask(self.title, "sinfo", "--noheader", "--Node", *where, *named, "--format=%N|%T|%P|%E")
+        answer = self.ask("sinfo", "--noheader", "--Node", *where, *named, "--format=%N|%T|%P|%E")
         if answer.returncode != 0:
-            raise ScopeError(f"sinfo: {_first_line(answer.stderr)}")
+            raise ScopeError(f"sinfo: {self.reason(answer.stderr)}")
         rows = [line.split("|", 3) for line in answer.stdout.splitlines() if line.count("|") >= 3]
         default = [row for row in rows if partition or wanted or row[2].endswith("*")]
         found = (SlurmNode(name, state, "" if why == "none" else why) for name, state, _, why in default)
@@ -148,7 +138,7 @@ class Slurm:
     def _shown(self, kind: str, name: str) -> str:
         """Return what scontrol shows; nothing if Slurm is missing, for example in a container."""
         try:
-            return ask(self.title, "scontrol", "--oneliner", "show", kind, name).stdout
+            return self.ask("scontrol", "--oneliner", "show", kind, name).stdout
         except ScopeError:
             return ""
 
@@ -170,13 +160,6 @@ def _repeated(text: str) -> list[int]:
     """Read a list of numbers in Slurm's notation: 2(x3),1."""
     pairs = re.findall(r"(\d+)(?:\(x(\d+)\))?", text)
     return [int(number) for number, times in pairs for _ in range(int(times or 1))]
-
-
-def _first_line(printed: str) -> str:
-    lines = [
-        re.sub(r"^\w+: (error: |fatal: )?", "", line).strip() for line in printed.splitlines() if line.strip()
-    ]
-    return next((line for line in lines if "submission failed" in line), lines[0] if lines else "no message")
 
 
 SCHEDULER = Slurm()
