@@ -126,19 +126,13 @@ class _Reader(LineReader):
             return
         sets = self._numbers.get("iterations", 0) // (self._numbers.get("per_set") or 1)
         names = ("nx", "ny", "nz", "threads")
+        grid = {name: self._numbers[name] for name in names if name in self._numbers}
         for metric_, (value, line) in self._printed.items():
-            figure = PrintedFigure(
-                benchmark=BENCHMARK,
-                parameters={name: self._numbers[name] for name in names if name in self._numbers},
-                ranks=self._numbers["ranks"],
-                metric=metric_,
-                values=(value,),
-                statistic="each" if metric_ == "time_s" else "mean",
-                line=line,
-                repetitions=None if metric_ == "time_s" else sets or None,
-                failure=self._failure,
-            )
-            self.figures.append(figure)
+            case = PrintedFigure(BENCHMARK, {**grid}, self._numbers["ranks"], metric_, failure=self._failure)
+            if metric_ == "time_s":
+                self.add(case, value, line)
+            else:
+                self.add(case, value, line, "mean", repetitions=sets or None)
 
 
 def _entry(text: str, section: str) -> tuple[str, str, str] | None:

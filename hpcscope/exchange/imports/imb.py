@@ -60,7 +60,6 @@ _SUMS = ("Allreduce", "Reduce")
 _COLLECTIVES = (*_ROOTED, *_SUMS, "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Barrier")
 """Collectives whose message sizes have the same meaning as in Scope."""
 _WINDOW = 64
-_SIZE = "message_bytes"
 _WHOLE = ("#bytes", "#repetitions", "group", "msg/sec")
 _OFF = ("0", "off", "no", "disable")
 
@@ -160,6 +159,8 @@ class _Reader(LineReader):
         timed = any(name.startswith("t") for name in row)
         columns = [name for name in row if name in _COLUMNS and not (timed and name in ("mbytes/sec", "msg/sec"))]
         defects = number(row.get("defects", "0"))
+        named = {"#bytes": "message_bytes", "group": "group"}
+        where = {name: int(row[column]) for column, name in named.items() if column in row}
         for column in columns:
             case = section.cases.get(column) or self._case(section, column)
             section.cases[column] = case
@@ -168,22 +169,16 @@ class _Reader(LineReader):
                 unknown = f"{self.TITLE} {section.version}: bandwidths are left out: MB may be 10^6 or 2^20 bytes"
                 self.differences.append(unknown)
                 continue
-            parameters = dict(case.parameters)
-            if "#bytes" in row:
-                parameters[_SIZE] = int(row["#bytes"])
-            if "group" in row:
-                parameters["group"] = int(row["group"])
-            figure = replace(
+            self.add(
                 case,
-                parameters=parameters,
+                value,
+                line.number,
+                "mean",
+                parameters={**case.parameters, **where},
                 ranks=section.ranks,
-                values=(value,),
-                statistic="mean",
-                line=line.number,
                 repetitions=int(row["#repetitions"]) or None,
                 failure=f"{defects:g} defects" if defects else "",
             )
-            self.figures.append(figure)
         return True
 
     def _case(self, section: Section, column: str) -> PrintedFigure:

@@ -87,17 +87,15 @@ class _Reader(LineReader):
                 continue
             own = self._own(options, operation)
             other, metric_ = _OPERATIONS[operation]
-            case = self._other(options) if own is None else PrintedFigure(BENCHMARK, own, self._ranks, "")
-            figure = replace(
-                case,
-                metric=other if own is None else metric_,
-                values=(mean,),
-                statistic="each" if single else "mean",
-                line=line,
-                repetitions=None if single else self._iterations or None,
-                beside={} if single else {"mean": mean, "minimum": least, "maximum": most},
-            )
-            self.figures.append(figure)
+            if own is None:
+                case = replace(self._other(options), metric=other)
+            else:
+                case = PrintedFigure(BENCHMARK, own, self._ranks, metric_)
+            if single:
+                self.add(case, mean, line)
+            else:
+                beside = {"mean": mean, "minimum": least, "maximum": most}
+                self.add(case, mean, line, "mean", repetitions=self._iterations or None, beside=beside)
 
     def _own(self, options: dict[str, str], operation: str) -> dict[str, Value] | None:
         """Return the parameters of Scope's equivalent case; None if there is none."""

@@ -161,8 +161,7 @@ class _Reader(LineReader):
             of["nodelay"] = "on" if "nodelay" in self._options else "off"
         else:
             self.differences.append(f"{self.TITLE} UDP_RR: datagrams have no header and are not retransmitted")
-        half = PrintedFigure("network.latency", of, 2, "latency_s", (1 / rate / 2,), "mean", line)
-        self.figures.append(half)
+        self.add(PrintedFigure("network.latency", of, 2, "latency_s"), 1 / rate / 2, line, "mean")
 
     def _add(self, measured: Metric, test: str, size: int, response: int, value: float, line: int) -> None:
         """Add a value of netperf's own benchmark."""

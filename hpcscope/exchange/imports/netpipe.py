@@ -10,12 +10,11 @@ of the two versions.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from hpcscope.exchange.imports import BANDWIDTH, MESSAGE_SIZE, Given, PrintedFigure, metric, setting
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
-from hpcscope.samples.records import Statistic
 
 _SIZE = "message_bytes"
 _NUMBER = r"\d+[.,]\d+"
@@ -117,10 +116,8 @@ class _Reader(LineReader):
         else:
             size, seconds, rate = int(cells["size"]), number(cells["time"], -6), number(cells["rate"], 9) / 8
         case = self._case(settings, size)
-        timed = replace(case, values=(seconds,), statistic="minimum" if best else "mean", line=line)
-        self.figures.append(timed)
-        statistic: Statistic = "maximum" if best else "mean"
-        self.figures.append(replace(timed, metric=BANDWIDTH.name, values=(rate,), statistic=statistic))
+        self.add(case, seconds, line, "minimum" if best else "mean")
+        self.add(case, rate, line, "maximum" if best else "mean", metric=BANDWIDTH.name)
 
     def _case(self, settings: Preamble, size: int) -> PrintedFigure:
         """Return the case of a row, with the metric of its time: Scope's case, else NetPIPE's own."""

@@ -97,7 +97,7 @@ class _Reader(LineReader):
         for name, metric_ in metrics.items():
             text, line = self._facts.get(name, ("", 0))
             if _DIGITS.match(text) and not (metric_ == "time_s" and is_short):
-                self.figures.append(replace(case, metric=metric_, values=(number(text),), line=line))
+                self.add(case, number(text), line, metric=metric_)
 
     def _case(self, ranks: int) -> PrintedFigure:
         """Return Scope's case, or a case of a declaration for what Scope does not have."""

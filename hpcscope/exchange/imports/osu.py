@@ -237,17 +237,16 @@ class _Reader(LineReader):
                 return False
             case = table.cases.get(column) or self._case(table, column)
             table.cases[column] = case
-            figure = replace(
+            self.add(
                 case,
+                number(cell, _COLUMNS[column][1]),
+                line.number,
+                "mean",
                 parameters={**case.parameters, **where},
-                values=(number(cell, _COLUMNS[column][1]),),
-                statistic="mean",
-                line=line.number,
                 repetitions=repetitions or None,
                 beside=beside if case.metric == "latency_s" else {},
                 failure=failure,
             )
-            self.figures.append(figure)
         return True
 
     def _row_of_windows(self, table: PrintedTable, line: TextLine) -> bool:
@@ -259,17 +258,9 @@ class _Reader(LineReader):
         self.missing.append("the number of repetitions")
         of, exponent = _COLUMNS[table.profile]
         for window, cell in zip(table.windows, cells, strict=True):
-            figure = PrintedFigure(
-                benchmark="mpi.message_rate",
-                parameters={"window": window, _SIZE: int(size)},
-                ranks=2 * table.pairs,
-                metric=of.name,
-                values=(number(cell, exponent),),
-                statistic="mean",
-                line=line.number,
-                definition="mean_rank",
-            )
-            self.figures.append(figure)
+            where: dict[str, Value] = {"window": window, _SIZE: int(size)}
+            case = PrintedFigure("mpi.message_rate", where, 2 * table.pairs, of.name)
+            self.add(case, number(cell, exponent), line.number, "mean", definition="mean_rank")
         return True
 
     def _percentile(self, column: str, cell: str, table: PrintedTable, beside: dict[Beside, float]) -> None:
@@ -293,8 +284,7 @@ class _Reader(LineReader):
         summary, ranks = "the time of MPI_Init", int(match[1])
         case = self.foreign("mpi.osu_init", summary, metrics, ranks=ranks, title="OSU MPI_Init")
         for of, cell in zip(metrics, match.groups()[1:], strict=True):
-            timed = replace(case, metric=of.name)
-            self.add(timed, number(cell, -3), line.number, "mean", repetitions=1)
+            self.add(case, number(cell, -3), line.number, "mean", metric=of.name, repetitions=1)
 
     def _foreign(self, table: PrintedTable, column: str) -> PrintedFigure:
         """Return the case of a column that Scope lacks a benchmark for."""

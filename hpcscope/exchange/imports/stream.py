@@ -6,13 +6,12 @@ count as ranks, because each works on its part of the arrays; so do the threads 
 """
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.exchange.imports import BANDWIDTH, TIME, PrintedFigure, declared, once, parameter
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
-from hpcscope.samples.records import Beside
 
 KERNELS = {"Copy": "copy", "Scale": "scale", "Add": "add", "Triad": "triad"}
 BENCHMARK = "node.stream"
@@ -104,22 +103,18 @@ class _Reader(LineReader):
             return
         ranks = self._facts.get("processes", 1) * self._facts.get("threads", 1)
         for kernel, (line, (rate, mean_s, least_s, most_s)) in self._rows.items():
-            figure = PrintedFigure(
+            case = PrintedFigure(
                 benchmark=BENCHMARK if word_bytes == 8 else SINGLE,
                 parameters={"kernel": KERNELS[kernel], "array_bytes": elements * word_bytes // ranks},
                 ranks=ranks,
                 metric=BANDWIDTH.name,
-                values=(rate,),
-                statistic="maximum",
-                line=line.number,
                 repetitions=self._facts.get("repetitions", 1) - 1 or None,
                 failure=self._failure,
             )
-            self.figures.append(figure)
+            self.add(case, rate, line.number, "maximum")
             if least_s > 0:
-                times: dict[Beside, float] = {"mean": mean_s, "minimum": least_s, "maximum": most_s}
-                timed = replace(figure, metric=TIME.name, values=(least_s,), statistic="minimum", beside=times)
-                self.figures.append(timed)
+                times = {"mean": mean_s, "minimum": least_s, "maximum": most_s}
+                self.add(case, least_s, line.number, "minimum", metric=TIME.name, beside=times)
 
 
 def said(text: str) -> bool:
