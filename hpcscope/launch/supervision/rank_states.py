@@ -26,13 +26,37 @@ def rank_states(
     ended from outside, ranks behind the most advanced one are missing; if all are equally advanced, ranks that
     sleep while others spin in a call. After a death, slots show only when each rank last wrote its slot.
     """
-    missing = {rank for rank in range(ranks) if _absent(rank, slots, silence_s, states, death)}
+
+    def absent(rank: int) -> bool:
+        if rank not in slots:
+            return True
+        if death is not None:
+            # The launcher killed all other ranks itself: only its message tells which died first.
+            return rank in death.ranks
+        return states.get(rank) in ("stopped", "gone") or silence_s.get(rank, 0.0) > SILENCE_S
+
+    def state(rank: int, arrived: bool) -> RankState:
+        slot = slots.get(rank) or Slot(
+            rank, host="unknown", pid=0, position=0, stage="connecting", repetition=0, heartbeat_unix_s=0
+        )
+        return RankState(
+            rank=rank,
+            host=slot.host,
+            pid=slot.pid,
+            stage=slot.stage,
+            repetition=slot.repetition,
+            last_heartbeat_s=round(silence_s.get(rank, 0.0), 3),
+            state=states.get(rank, "unknown"),
+            arrived=arrived,
+        )
+
+    missing = set(filter(absent, range(ranks)))
     if not missing and death is None:
         furthest = max(slot.advance for slot in slots.values())
         missing = {rank for rank, slot in slots.items() if slot.advance < furthest}
     if not missing and death is None and {"running", "sleeping"} <= set(states.values()):
         missing = {rank for rank, word in states.items() if word == "sleeping"}
-    return [_state(rank, slots.get(rank), silence_s, states, rank not in missing) for rank in range(ranks)]
+    return [state(rank, rank not in missing) for rank in range(ranks)]
 
 
 def named(death: Death, slots: Mapping[int, Slot], order: Sequence[int]) -> Death:
@@ -65,35 +89,3 @@ def missing_ranks(states: list[RankState]) -> str:
     if not late:
         return "all ranks were alive and had made the same progress"
     return "did not arrive: " + ", ".join(late[:8]) + (f" and {len(late) - 8} more" if len(late) > 8 else "")
-
-
-def _absent(
-    rank: int,
-    slots: Mapping[int, Slot],
-    silence_s: Mapping[int, float],
-    states: Mapping[int, str],
-    death: Death | None,
-) -> bool:
-    if rank not in slots:
-        return True
-    if death is not None:  # the launcher killed all other ranks itself: only its message tells which died first
-        return rank in death.ranks
-    return states.get(rank) in ("stopped", "gone") or silence_s.get(rank, 0.0) > SILENCE_S
-
-
-def _state(
-    rank: int, slot: Slot | None, silence_s: Mapping[int, float], states: Mapping[int, str], arrived: bool
-) -> RankState:
-    slot = slot or Slot(
-        rank, host="unknown", pid=0, position=0, stage="connecting", repetition=0, heartbeat_unix_s=0
-    )
-    return RankState(
-        rank=rank,
-        host=slot.host,
-        pid=slot.pid,
-        stage=slot.stage,
-        repetition=slot.repetition,
-        last_heartbeat_s=round(silence_s.get(rank, 0.0), 3),
-        state=states.get(rank, "unknown"),
-        arrived=arrived,
-    )
