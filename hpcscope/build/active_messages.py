@@ -43,14 +43,10 @@ def source_directory() -> Path:
     return cmake.sources_of("active-messages", NAME)
 
 
-def _headers() -> str:
-    compiler = system_compiler(f"{NAME} must be compiled")
-    return libraries.header_folder(compiler[-1], "libfabric", PROVIDER_HEADER)
-
-
 def project() -> cmake.Project:
     """Return what is compiled: nothing without the headers of libfabric."""
-    headers = _headers()
+    compiler = system_compiler(f"{NAME} must be compiled")
+    headers = libraries.header_folder(compiler[-1], "libfabric", PROVIDER_HEADER)
     targets = (PROVIDER,) if headers else ()
     # An empty value keeps CMake from its own search, of which the fingerprint would not know.
     facts = (f"libfabric headers: {bool(headers)}",)

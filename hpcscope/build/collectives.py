@@ -38,12 +38,8 @@ def built(mpi: MpiInstallation) -> CollectivesBuild | None:
 
 def project(mpi: MpiInstallation) -> cmake.Project:
     """Return what is compiled for `mpi`."""
-    return cmake.Project(LIBRARY, source_directory(), mpi, targets=(LIBRARY, ESTIMATOR))
-
-
-def source_directory() -> Path:
-    """Return the folder of the sources."""
-    return cmake.sources_of("collectives", LIBRARY)
+    sources = cmake.sources_of("collectives", LIBRARY)
+    return cmake.Project(LIBRARY, sources, mpi, targets=(LIBRARY, ESTIMATOR))
 
 
 def usage(made: CollectivesBuild, mpi: MpiInstallation) -> list[str]:

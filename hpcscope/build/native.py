@@ -39,7 +39,8 @@ def kept(mpi: MpiInstallation, part: str = WHOLE) -> NativeBuild | None:
         asked = _project(mpi, source_directory(), part, libraries)
         if (here := _compiled_part(asked)) is not None:
             return _served(asked, asked.directory_of(here), libraries)
-    return _placed(ready, mpi) if (ready := _prebuilt(mpi)) else None
+    ready = None if extra_benchmarks() else prebuilt.fitting(mpi)
+    return _placed(ready, mpi) if ready else None
 
 
 def build(mpi: MpiInstallation, part: str = WHOLE, compile_own: bool = False) -> NativeBuild:
@@ -93,10 +94,6 @@ def _placed(ready: prebuilt.Prebuilt, mpi: MpiInstallation) -> NativeBuild:
 def _compiled_part(asked: cmake.Project) -> str | None:
     """Return the part in the cache that can replace the one asked for; None if there is none."""
     return next((part for part in dict.fromkeys((WHOLE, asked.part)) if _known(asked.directory_of(part))), None)
-
-
-def _prebuilt(mpi: MpiInstallation) -> prebuilt.Prebuilt | None:
-    return None if extra_benchmarks() else prebuilt.fitting(mpi)
 
 
 def source_directory() -> Path:

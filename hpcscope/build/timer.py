@@ -18,7 +18,8 @@ def build() -> Path:
     Raises ScopeError with the first error and the log's path if it does not compile, UsageError if the compiler,
     CMake or Ninja is missing.
     """
-    project = cmake.Project(NAME, source_directory(), None, ("shared", "static"), beside=("timer",))
+    sources = cmake.sources_of(NAME, NAME)
+    project = cmake.Project(NAME, sources, None, ("shared", "static"), beside=("timer",))
     return cmake.made(project, [str(HEADER)]) / cmake.PRODUCTS
 
 
@@ -39,8 +40,3 @@ def install(prefix: Path) -> None:
 def packages(prefix: Path) -> Path:
     """Return the folder of the pkg-config file below a prefix."""
     return next(prefix.rglob(PACKAGE)).parent
-
-
-def source_directory() -> Path:
-    """Return the folder of the sources."""
-    return cmake.sources_of(NAME, NAME)

@@ -26,8 +26,9 @@ _ABSENT: dict[str, Any] = {
 
 def figure(held: Mapping[str, Any], line: int) -> PrintedFigure | None:
     """Return the value of a summary from the keys that a format holds; None if they are not a valid summary."""
+    required = [name for name, field_ in Summary.model_fields.items() if field_.is_required()]
     try:
-        whole = Summary.model_validate({**_absent(held), **held})
+        whole = Summary.model_validate({**{name: _ABSENT.get(name) for name in required}, **held})
     except ValidationError:
         return None
     if whole.median is None or whole.ranks < 1:
@@ -53,12 +54,6 @@ def figure(held: Mapping[str, Any], line: int) -> PrintedFigure | None:
         origin="imported" if whole.origin == "measured" else whole.origin,
         summary=kept,
     )
-
-
-def _absent(held: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a value for each key that a summary requires and the format lacks."""
-    required = [name for name, field in Summary.model_fields.items() if field.is_required() and name not in held]
-    return {name: _ABSENT.get(name) for name in required}
 
 
 def undeclared(figures: Sequence[tuple[PrintedFigure, str, str]]) -> list[Benchmark]:

@@ -70,7 +70,9 @@ class _Reader(DocumentReader):
         if isinstance(moment := printed.value.get("timestamp"), int) and moment > 0:
             self.began(float(moment))
         self.figures += self._jobs(printed)
-        return _lines_read(printed)
+        # The lines before the first omitted job.
+        jobs, read = printed.having("jobname"), len(_whole_groups(printed))
+        return {number for number in printed.numbers if read >= len(jobs) or number < jobs[read]}
 
     def _takes(self, line: TextLine) -> bool:
         return _SAID.match(line.text) is not None
@@ -88,6 +90,8 @@ class _Reader(DocumentReader):
             who = job.get("groupid"), job.get("jobname")
             options = {**common, **mapping(job, "job options")}
             alone = groups[job.get("groupid")] == 1
+            code = job.get("error")
+            failure = f"the job ended with error {code}" if isinstance(code, int) and code != 0 else ""
             for direction in DIRECTIONS:
                 shown = mapping(job, direction)
                 # Versions before 2.2 did not print the number of operations.
@@ -95,7 +99,7 @@ class _Reader(DocumentReader):
                 if moved and _number(shown, "runtime") > 0:
                     own = _own(options, direction, shown, alone)
                     case = own or self._foreign(job, options, direction, seen[who])
-                    yield from _figures(replace(case, line=line, failure=_failure(job)), shown, old)
+                    yield from _figures(replace(case, line=line, failure=failure), shown, old)
             seen[who] += 1
 
     def _foreign(
@@ -132,13 +136,6 @@ def _whole_groups(printed: Printed) -> list[dict[str, Any]]:
     """Return the jobs; if the output is truncated, without the last group, which may lack processes."""
     jobs: list[dict[str, Any]] = printed.value["jobs"]
     return [job for job in jobs if job.get("groupid") != jobs[-1].get("groupid")] if printed.cut else jobs
-
-
-def _lines_read(printed: Printed) -> set[int]:
-    """Return the numbers of an object's lines before the first omitted job."""
-    jobs, read = printed.having("jobname"), len(_whole_groups(printed))
-    end = jobs[read] if read < len(jobs) else printed.lines[-1].number + 1
-    return {line.number for line in printed.lines if line.number < end}
 
 
 def _figures(case: PrintedFigure, shown: Mapping[str, Any], old: bool) -> Iterator[PrintedFigure]:
@@ -196,11 +193,6 @@ def _own(
         "cache": "direct" if options.get("direct", "0") == "1" else "dropped",
     }
     return PrintedFigure("storage.read", parameters, processes, "")
-
-
-def _failure(job: Mapping[str, Any]) -> str:
-    code = job.get("error")
-    return f"the job ended with error {code}" if isinstance(code, int) and code != 0 else ""
 
 
 def _size(value: object) -> int | None:

@@ -80,7 +80,9 @@ class _Reader(LineReader):
         elif pair := _PAIR.match(text):
             return self._pair(pair, line.number)
         elif self._heading == "files" and (row := _FILE_ROW.match(text)):
-            self._file_row(row, line.number)
+            given = [_bytes("file_bytes", "file", int(row[1]) * 1024)]
+            for measured, cell in ((_CREATED, row[3]), (_REMOVED, row[4])):
+                self._add("storage.lmbench_files", measured, "files", float(cell), given, line.number)
         elif found := _TIME.match(text):
             value = number(found["value"], -6 if found["unit"] == "micro" else -9)
             self._named("time", found["what"], value, line.number)
@@ -131,11 +133,6 @@ class _Reader(LineReader):
         else:
             return False
         return True
-
-    def _file_row(self, row: re.Match[str], line: int) -> None:
-        given = [_bytes("file_bytes", "file", int(row[1]) * 1024)]
-        for measured, cell in ((_CREATED, row[3]), (_REMOVED, row[4])):
-            self._add("storage.lmbench_files", measured, "files", float(cell), given, line)
 
     def _named(self, title: str, what: str, value: float, line: int, size: int | None = None) -> None:
         """Add the time, bandwidth or parallelism of an operation."""

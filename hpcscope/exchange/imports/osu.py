@@ -156,53 +156,45 @@ class _Reader(LineReader):
     """Buffer location of each process, printed before the title."""
 
     def _takes(self, line: TextLine) -> bool:
-        text = line.text
+        text, table = line.text, self._table
         if title := _TITLE.match(text):
             self._table = PrintedTable(title[1] or title[3], title[2] or "", settings=self._workers)
             self.versions.append(title[2] or "Python")
-            return True
-        if startup := _INIT.match(text):
+        elif startup := _INIT.match(text):
             self._startup(startup, line)
-            return True
-        if workers := _WORKERS.match(text):
+        elif workers := _WORKERS.match(text):
             side = (workers[1] or workers[4]).lower()
             self._workers[f"{side}_{workers[2] or workers[3]}"] = workers[5]
-            return True
-        if _SAID.match(text):
-            return True
-        if self._table is None:
-            return False
-        if pairs := _PAIRS.match(text):
-            self._table.pairs = int(pairs[1])
-            self._table.window = int(pairs[2]) if pairs[2].isdigit() else None
+        elif table is None or _SAID.match(text):
+            return _SAID.match(text) is not None
+        elif pairs := _PAIRS.match(text):
+            table.pairs = int(pairs[1])
+            table.window = int(pairs[2]) if pairs[2].isdigit() else None
         elif profile := _PROFILE.match(text):
-            once(self._table.profiles, profile[1], line.number)
-            self._table.profile = "messages/s" if profile[1].startswith("Message") else "mb/s"
-            self._table.columns, self._table.windows = [], []
-        elif self._table.profile and (windows := _WINDOWS.match(text)):
-            self._table.windows = [int(word) for word in windows[1].split()]
+            once(table.profiles, profile[1], line.number)
+            table.profile = "messages/s" if profile[1].startswith("Message") else "mb/s"
+            table.columns, table.windows = [], []
+        elif table.profile and (windows := _WINDOWS.match(text)):
+            table.windows = [int(word) for word in windows[1].split()]
         elif said := _SETTING.match(text):
-            self._table.settings[said[1].partition(" ")[0].lower()] = said[2]
+            table.settings[said[1].partition(" ")[0].lower()] = said[2]
         elif _HEAD.match(text):
             columns = _columns(text)
-            if self._table.last >= 0 or self._table.columns not in ([], columns):
+            if table.last >= 0 or table.columns not in ([], columns):
                 raise MixedRunsError("their column headings")
-            self._table.columns = columns
+            table.columns = columns
         elif buffers := _BUFFERS.match(text):
-            self._table.settings |= {"sender": buffers[1].lower(), "receiver": buffers[2].lower()}
+            table.settings |= {"sender": buffers[1].lower(), "receiver": buffers[2].lower()}
         elif _FAILED.match(text):
-            self._fail(text.strip())
-        elif _ROW.match(text) and self._table.columns:
-            return self._row(self._table, line)
-        elif _ROW.match(text) and self._table.windows:
-            return self._row_of_windows(self._table, line)
+            if self.figures and not self.figures[-1].failure:
+                self.figures[-1] = replace(self.figures[-1], failure=text.strip())
+        elif _ROW.match(text) and table.columns:
+            return self._row(table, line)
+        elif _ROW.match(text) and table.windows:
+            return self._row_of_windows(table, line)
         else:
             return False
         return True
-
-    def _fail(self, reason: str) -> None:
-        if self.figures and not self.figures[-1].failure:
-            self.figures[-1] = replace(self.figures[-1], failure=reason)
 
     def _row(self, table: PrintedTable, line: TextLine) -> bool:
         """Return whether the cells of a row match the header; a truncated line has fewer or shorter cells."""

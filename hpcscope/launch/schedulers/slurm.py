@@ -59,7 +59,8 @@ class Slurm(Queue):
 
         For a heterogeneous job, use its first component: ranks in several components need a command line for each.
         """
-        environment = _of_first_component(environment)
+        first = {name.removesuffix(FIRST_COMPONENT): value for name, value in environment.items()}
+        environment = {**first, **environment}
         job = environment.get("SLURM_JOB_ID")
         nodes = environment.get("SLURM_JOB_NODELIST")
         if job is None or nodes is None:
@@ -148,12 +149,6 @@ def job_state(state: str, reason: str = "", exit_code: int | None = None) -> Job
     pending = state in WAITING
     stuck = pending and STUCK.search(reason) is not None
     return JobState(state, reason, exit_code, pending, stuck, ended=not pending and state not in RUNNING)
-
-
-def _of_first_component(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return a job's variables; of a heterogeneous job, the first component's, without their suffix."""
-    first = {name.removesuffix(FIRST_COMPONENT): value for name, value in environment.items()}
-    return {**first, **environment}
 
 
 def _repeated(text: str) -> list[int]:
