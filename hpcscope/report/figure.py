@@ -144,23 +144,28 @@ def scatter(
     }
 
 
-def estimates(points: Iterable[tuple[float, Estimate, str]], name: str, slot: int, joined: bool = False) -> Plot:
-    """Return points with their intervals as error bars; a point has a place, a value and a hover text.
+def estimates(x: Iterable[float], y: Iterable[Estimate], name: str, **further: Any) -> Plot:
+    """Return points with their intervals as error bars; `further` is passed to `scatter`."""
+    bounds = [estimate.bounds for estimate in y]
+    whiskers = {
+        "array": [number(high - value) for _, value, high in bounds],
+        "arrayminus": [number(value - low) for low, value, _ in bounds],
+    }
+    return scatter(x, [value for _, value, _ in bounds], name, error_y=whiskers, **further)
 
-    `joined`: whether a line joins the points, as it does if no model is drawn through them.
-    """
-    found = [(place, *value.bounds, text) for place, value, text in points]
-    return scatter(
-        [place for place, *_ in found],
-        [value for _, _, value, _, _ in found],
+
+def with_intervals(
+    points: Iterable[tuple[float, Estimate, str]], name: str, slot: int, joined: bool = False
+) -> Plot:
+    """Return points with intervals and hover texts; a line joins them if no model is drawn through them."""
+    found = list(points)
+    return estimates(
+        [place for place, _, _ in found],
+        [value for _, value, _ in found],
         name,
         slot=slot,
         mode="lines+markers" if joined else "markers",
-        text=[text for *_, text in found],
-        error_y={
-            "array": [number(high - value) for _, _, value, high, _ in found],
-            "arrayminus": [number(value - low) for _, low, value, _, _ in found],
-        },
+        text=[text for _, _, text in found],
     )
 
 

@@ -20,7 +20,7 @@ from hpcscope.programs.campaign.scaling import Law, Term, curve
 from hpcscope.programs.campaign.soak import Endurance
 from hpcscope.programs.campaign.study import Point, Value
 from hpcscope.programs.campaign.trend import Trend
-from hpcscope.report.figure import Figure, Mark, Plot, Table, count_axis, estimates, log_axis, modeled
+from hpcscope.report.figure import Figure, Mark, Plot, Table, count_axis, log_axis, modeled, with_intervals
 from hpcscope.statistics.estimate import Estimate, in_percent, in_unit
 
 UNITS = {"communications": "", "compute_imbalance": ""}
@@ -579,7 +579,7 @@ def _charts(laws: Sequence[Law], head: Head) -> Iterator[Figure]:
 def _traces(law: Law, name: str) -> Iterator[Plot]:
     slot = SLOTS[law.feature]
     points = [(point.x, point.measured_s) for point in law.points]
-    yield estimates(((x, time, f"{name}: {in_unit(time, 's')} at {x:g}") for x, time in points), name, slot)
+    yield with_intervals(((x, time, f"{name}: {in_unit(time, 's')} at {x:g}") for x, time in points), name, slot)
     if not law.reason:
         fine = np.geomspace(points[0][0], points[-1][0], STEPS)
         fitted = [seconds if seconds > 0 else None for seconds in curve(law, fine).tolist()]

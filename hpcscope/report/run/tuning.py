@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hpcscope import units
 from hpcscope.models.computation.linpack_rates import LinpackRates
 from hpcscope.models.models import Models
-from hpcscope.report.figure import DotPlot, Figure, Mark, Panel, Plot, Table, estimates, log_axis
+from hpcscope.report.figure import DotPlot, Figure, Mark, Panel, Plot, Table, log_axis, with_intervals
 from hpcscope.report.run.figures.predictions import equal
 from hpcscope.rundirectory import RunDirectory, read_json
 from hpcscope.statistics.estimate import in_percent, in_unit
@@ -88,7 +88,7 @@ def _trace(one: Round, tries: list[Try], slot: int) -> Plot:
         for trial in tries
         if trial.measured_s is not None
     )
-    return estimates(points, STAGES[one.stage], slot)
+    return with_intervals(points, STAGES[one.stage], slot)
 
 
 def _row(one: Round, trial: Try) -> list[str]:

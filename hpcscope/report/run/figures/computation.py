@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hpcscope.findings.results import Run
 from hpcscope.models.scaling.applications import Application, ApplicationPoint
-from hpcscope.report.figure import Figure, Plot, estimates, log_axis, modeled, ranks_axis
+from hpcscope.report.figure import Figure, Plot, log_axis, modeled, ranks_axis, with_intervals
 from hpcscope.report.run.applications import law, times
 from hpcscope.report.run.figures.grouping import chosen_words
 from hpcscope.statistics.estimate import Estimate, in_unit
@@ -52,7 +52,7 @@ def _points(name: str, points: list[tuple[ApplicationPoint, Estimate]]) -> Plot:
     drawn = (
         (point.ranks, bounds, f"{name}, {point.ranks} ranks: {in_unit(bounds, 's')}") for point, bounds in points
     )
-    return estimates(drawn, name, SLOTS[name], joined=name != "compute")
+    return with_intervals(drawn, name, SLOTS[name], joined=name != "compute")
 
 
 def _law(a0_s: Estimate, counts: list[int]) -> Plot:

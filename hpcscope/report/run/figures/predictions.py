@@ -6,7 +6,7 @@ from hpcscope.catalog.catalog import Catalog
 from hpcscope.findings.results import Run
 from hpcscope.models.prediction.points import PredictedPoint
 from hpcscope.models.prediction.prediction import Prediction
-from hpcscope.report.figure import Figure, Plot, Table, estimates, log_axis, scatter
+from hpcscope.report.figure import Figure, Plot, Table, log_axis, scatter, with_intervals
 from hpcscope.report.run.figures.grouping import MOST_SERIES, chosen_words
 from hpcscope.report.run.prediction_table import VALIDATED, summary, validated_row
 
@@ -67,7 +67,7 @@ def _trace(prediction: Prediction, slot: int, catalog: Catalog) -> Plot:
         for point in prediction.points
         if point.role == "validated" and point.measured_total_s
     )
-    return estimates(points, _name(prediction, catalog), slot)
+    return with_intervals(points, _name(prediction, catalog), slot)
 
 
 def _hover(point: PredictedPoint) -> str:

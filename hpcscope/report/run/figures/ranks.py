@@ -7,7 +7,6 @@ from hpcscope.models.fitting.fit import Fit
 from hpcscope.report.figure import (
     Figure,
     Plot,
-    estimates,
     extent,
     log_axis,
     modeled,
@@ -17,6 +16,7 @@ from hpcscope.report.figure import (
     shown,
     table,
     title_words,
+    with_intervals,
 )
 from hpcscope.report.order import level
 from hpcscope.report.run.figures.curves import chosen_fits
@@ -61,7 +61,7 @@ def _figure(run: Run, group: list[Summary], key: str, apart: list[str]) -> Figur
         fit = next((candidate for candidate in fits_of_line if candidate.metric == first.metric), None)
         fits += [fit] if fit else []
         points = ((case.ranks, case.estimate, f"{name}, {case.ranks} ranks: {shown(case)}") for case in line)
-        traces.append(estimates(points, name, slot, joined=fit is None))
+        traces.append(with_intervals(points, name, slot, joined=fit is None))
         traces += [modeled([at.x for at in fit.points], [at.fitted for at in fit.points], slot)] if fit else []
     counts = [int(value) for value in values(group, "ranks")]
     margin = 0.06 * (counts[-1] - counts[0])

@@ -8,7 +8,7 @@ from hpcscope import units
 from hpcscope.findings.results import Run
 from hpcscope.grouping import grouped
 from hpcscope.models.scaling.saturation import Saturation
-from hpcscope.report.figure import Figure, Plot, Table, estimates, log_axis, modeled, ranks_axis
+from hpcscope.report.figure import Figure, Plot, Table, log_axis, modeled, ranks_axis, with_intervals
 from hpcscope.report.run.figures.grouping import MOST_SERIES, chosen_words
 from hpcscope.statistics.estimate import in_unit
 
@@ -40,7 +40,7 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
 def _traces(run: Run, saturation: Saturation, slot: int) -> Iterator[Plot]:
     points = saturation.points
     rates = [(point.ranks, point.bytes_per_s) for point in points]
-    yield estimates(
+    yield with_intervals(
         ((ranks, rate, f"{ranks} ranks: {units.quantity(rate.value, 'B/s')}") for ranks, rate in rates),
         chosen_words(saturation.subject, run.benchmarks, ("ranks",)) or "measured",
         slot,

@@ -9,7 +9,7 @@ from hpcscope.findings.results import Run
 from hpcscope.models.scaling.amdahl import Amdahl
 from hpcscope.models.scaling.speedup import Speedup, SpeedupPoint
 from hpcscope.plan.case import transport_words
-from hpcscope.report.figure import DotPlot, Figure, Mark, Panel, Plot, Table, estimates, modeled, ranks_axis
+from hpcscope.report.figure import DotPlot, Figure, Mark, Panel, Plot, Table, modeled, ranks_axis, with_intervals
 from hpcscope.report.run.figures.grouping import MOST_SERIES, chosen_words, spread
 from hpcscope.report.run.figures.predictions import equal
 from hpcscope.report.run.prediction_table import grid_words
@@ -159,7 +159,7 @@ def _points(one: Speedup, slot: int) -> Plot:
         for point in one.points
         if point.speedup is not None
     )
-    return estimates(points, name, slot, joined=one.amdahl is None)
+    return with_intervals(points, name, slot, joined=one.amdahl is None)
 
 
 def _law(speedup: Speedup, law: Amdahl, slot: int) -> Plot:
