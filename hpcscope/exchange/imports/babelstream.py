@@ -6,15 +6,12 @@ separate from `node.stream`. The table prints the array size with one decimal.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
-from hpcscope.catalog.benchmark import Benchmark
+from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.exchange.imports import BANDWIDTH, TIME, PrintedFigure, declared, once, parameter
 from hpcscope.exchange.imports.lines import TextLine, number
 from hpcscope.exchange.imports.reader import LineReader
-from hpcscope.samples.records import Beside
 
 BENCHMARK = "node.babelstream"
 KERNELS = {"Copy": "copy", "Mul": "scale", "Add": "add", "Triad": "triad", "Dot": "dot", "Nstream": "nstream"}
@@ -64,14 +61,13 @@ class _Reader(LineReader):
     _repetitions: int | None = None
     _unit: float | None = None
     _wrong: str = ""
-    _kernels: dict[str, list[PrintedFigure]] = field(default_factory=dict)
 
     def _takes(self, line: TextLine) -> bool:
         text = line.text
         if found := _VERSION.match(text):
             self.versions.append(found[1])
-        elif figures := list(self._row(line)):
-            once(self._kernels, str(figures[0].parameters["kernel"]), figures)
+        elif self._row(line):
+            return True
         elif size := _SIZE.match(text):
             self._array_bytes = round(number(size[1]) * _UNITS[size[2]])
         elif precision := _PRECISION.match(text):
@@ -88,8 +84,8 @@ class _Reader(LineReader):
             return bool(_TITLE.match(text) or _SAID.match(text))
         return True
 
-    def _row(self, line: TextLine) -> Iterator[PrintedFigure]:
-        """Yield the rate and the time of a row; nothing if it is not a row or the array size is not known."""
+    def _row(self, line: TextLine) -> bool:
+        """Add the rate and the time of a row; return whether it is a row, and the array size is known."""
         if row := _ROW.match(line.text):
             array_bytes, precision, repetitions = self._array_bytes, self._precision, self._repetitions
             rate, least_s, most_s, mean_s = map(number, row[2].split())
@@ -98,23 +94,18 @@ class _Reader(LineReader):
             repetitions = int(row[2]) - 1
             rate, least_s, most_s, mean_s = (float(row[place]) for place in (5, 6, 7, 8))
         else:
-            return
+            return False
         if array_bytes is None or self._unit is None:
-            return
-        figure = PrintedFigure(
-            benchmark=BENCHMARK,
-            parameters={"kernel": KERNELS[row[1]], "array_bytes": array_bytes, "precision": precision},
-            ranks=1,
-            metric=BANDWIDTH.name,
-            values=(rate * self._unit,),
-            statistic="maximum",
-            line=line.number,
-            repetitions=repetitions,
-        )
-        times: dict[Beside, float] = {"mean": mean_s, "minimum": least_s, "maximum": most_s}
-        yield figure
-        yield replace(figure, metric=TIME.name, values=(least_s,), statistic="minimum", beside=times)
+            return False
+        kernel = KERNELS[row[1]]
+        once(self.facts, kernel, line.number)
+        of: dict[str, Value] = {"kernel": kernel, "array_bytes": array_bytes, "precision": precision}
+        case = PrintedFigure(BENCHMARK, of, 1, BANDWIDTH.name, repetitions=repetitions)
+        times = {"mean": mean_s, "minimum": least_s, "maximum": most_s}
+        self.add(case, rate * self._unit, line.number, "maximum")
+        self.add(case, least_s, line.number, "minimum", metric=TIME.name, beside=times)
+        return True
 
     def close(self) -> None:
         """Attach the program's validation failure, if any, to each value."""
-        self.figures = [replace(figure, failure=self._wrong) for figure in chain(*self._kernels.values())]
+        self.figures = [replace(figure, failure=self._wrong) for figure in self.figures]
