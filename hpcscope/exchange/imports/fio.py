@@ -112,11 +112,12 @@ class _Reader(DocumentReader):
             if name
             not in ("name", "directory", "filename", "bs", "blocksize", "numjobs", "group_reporting", "stonewall")
         )
+        said = said or "not printed"
         named = str(job.get("jobname", "")) or "unnamed"
         transfer = parameter("transfer_bytes", "transfer", [0], "B", "size")
         given = [
             Given(parameter("job", "job", ["unnamed", named]), named),
-            Given(parameter("options", "options", ["not printed", said or "not printed"]), said or "not printed"),
+            Given(parameter("options", "options", ["not printed", said]), said),
             Given(transfer, _size(options.get("bs", options.get("blocksize"))) or 0),
             Given(parameter("process", "process", [0]), process),
         ]
