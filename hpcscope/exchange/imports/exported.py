@@ -88,6 +88,8 @@ class ExportReader(LineReader):
     _found: list[tuple[PrintedFigure, str, str]] = field(default_factory=list)
     """Values with their units and better directions."""
     _runs: dict[str, None] = field(default_factory=dict)
+    _hosts: dict[str, None] = field(default_factory=dict)
+    """All values of a run name its hosts; each is kept once."""
 
     def _summary(self, held: Mapping[str, Any], line: int, run: str, hosts: Iterable[str]) -> bool:
         """Add the value of a summary; return whether it is valid."""
@@ -96,11 +98,12 @@ class ExportReader(LineReader):
             return False
         self._found.append((printed, held["unit"], held["better"]))
         self._runs[run] = None
-        self.hosts += hosts
+        self._hosts |= dict.fromkeys(hosts)
         return True
 
     def close(self) -> None:
         """Name the runs, and declare the benchmarks that this version lacks."""
         self.figures = [printed for printed, _, _ in self._found]
         self.benchmarks = undeclared(self._found)
+        self.hosts = list(self._hosts)
         self.versions = [f"run {', '.join(self._runs)}"] if self._runs else []
