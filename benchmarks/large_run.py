@@ -254,13 +254,13 @@ def _reduced(series: dict[str, Any], ranks: int, shares: Floats | None) -> dict[
         "maximum_s": rows.max(0).tolist(),
         "maximum_rank": rows.argmax(0).tolist(),
         "mean_s": rows.mean(0).tolist(),
+        "first_entry_s": np.min(series.get("entry_s", np.zeros_like(rows)), 0).tolist(),
         "latest_exit_s": rows.max(0).tolist(),
     }
     pairs = {} if shares is None else {"medians_s": [float(f"{one:.6g}") for one in np.median(rows) * shares]}
     reduced = series | pairs | {"ranks_kept": kept, "elapsed_s": few(series["elapsed_s"]), "extremes": extremes}
     if "entry_s" in series:
         reduced["entry_s"] = few(series["entry_s"])
-        extremes["first_entry_s"] = np.array(series["entry_s"]).min(0).tolist()
     if "observed" in series:
         reduced["observed"] = {name: few(values) for name, values in series["observed"].items()}
         reduced["observed_maximum"] = {

@@ -17,7 +17,7 @@ TOOLS = Path(sysconfig.get_path("scripts"))
 
 PRODUCT = ("hpcscope", "measure", "monitor", "collectives", "active-messages", "timer", "scope-timer", "json")
 SOURCES = (".py", ".cpp", ".hpp", ".c", ".h", ".js", ".css", ".html", ".f90", ".in")
-MOST_LINES = 145_330
+MOST_LINES = 144_750
 """Of all sources of the product; a change that needs more says why, next to what it gives."""
 
 CHECKS = {
