@@ -1,7 +1,7 @@
 """How often states of the machine are found where there are none, and where there are.
 
 Runs of 30 cases in 12 launches are simulated, 3 visits of 8 repetitions each, with a sentinel every 0.2 s of which
-one in twenty-five is interrupted. Prints the Markdown tables of docs/validation/statistics.md.
+one in twenty-five is interrupted. Prints the values of docs/validation/statistics.md in tables.
 usage: python benchmarks/machine_states.py [--runs N]
 """
 
