@@ -27,7 +27,7 @@ class LineReader(Reading, ABC):
     ENDS: ClassVar[re.Pattern[str] | None] = None
     """The line that a run ends with, if there is one."""
     CLAIMS: ClassVar[Sequence[re.Pattern[str] | tuple[re.Pattern[str], ...]]] = ()
-    """Lines that show that an output is of this program; those of a tuple do so together."""
+    """Lines that show that an output is of this program; all patterns of a tuple must occur."""
     REFUSED: ClassVar[Mapping[re.Pattern[str], str]] = {}
     """Lines of the program's other kinds of output, and what must be imported instead."""
     LACKS: ClassVar[Sequence[str]] = ()
